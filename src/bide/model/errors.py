@@ -1,0 +1,172 @@
+"""Everything that can be wrong with a request, as one tree.
+
+    BideError
+    ├── BadRequest            bad_request          an argument that cannot be meant
+    │   ├── FolderNotFound    folder_not_found     the cwd is not there
+    │   └── HomeUnusable      home_unusable        the home cannot be written or is not ours
+    ├── JobNotFound           job_not_found        no such id or name, now or ever
+    │   └── JobForgotten      job_forgotten        it was here, and was forgotten
+    ├── NameInUse             name_in_use          an active job of this owner has the name
+    ├── JobActive             job_active           not possible before its end
+    ├── JobEnded              job_ended            not possible after its end
+    ├── NoStdin               no_stdin             it was started without a stdin to write to
+    ├── HomeBusy              home_busy            another runtime serves this home
+    ├── DatabaseNewer         database_newer       written by a newer bide
+    ├── DiskFull              disk_full            nothing could be written
+    ├── DaemonUnavailable     daemon_unavailable   no daemon answers and none could be started
+    └── InternalError         internal_error       a fault of ours; the daemon's log has it
+
+What happens to a *job* (exit 1, a timeout, a kill) is never one of these: it is the job's end.
+A code is stable: it is what JSON and HTTP carry, and each door has a table from it.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class BideError(Exception):
+    """The base: a stable code, the facts, and one sentence made of them."""
+
+    code = "internal_error"
+    sentence = "{detail}"
+
+    def __init__(self, **facts: str) -> None:
+        """Keep the facts and say them."""
+        self.facts = facts
+        super().__init__(self.sentence.format(**facts))
+
+    def to_json(self) -> "dict[str, object]":
+        """What a door carries: code, message and facts."""
+        return {"code": self.code, "message": str(self), "facts": dict(self.facts)}
+
+
+class BadRequest(BideError):
+    """An argument that cannot be meant."""
+
+    code = "bad_request"
+
+
+class FolderNotFound(BadRequest):
+    """The job's working folder does not exist."""
+
+    code = "folder_not_found"
+    sentence = "no folder {cwd!r} to run in; create it or give another cwd"
+
+
+class HomeUnusable(BadRequest):
+    """The home folder cannot be used."""
+
+    code = "home_unusable"
+    sentence = "cannot use {home!r} as bide's home: {detail}; make it writable or set BIDE_HOME to another folder"
+
+
+class JobNotFound(BideError):
+    """Neither an id nor a name that is known."""
+
+    code = "job_not_found"
+    sentence = "no job {job!r} here, and none is on record as forgotten; list jobs to see which exist"
+
+
+class JobForgotten(JobNotFound):
+    """The job existed and was forgotten."""
+
+    code = "job_forgotten"
+    sentence = "job {job!r} was forgotten at {at}; its record and output are gone"
+
+
+class NameInUse(BideError):
+    """An active job of the same owner has this name."""
+
+    code = "name_in_use"
+    sentence = "the name {name!r} belongs to active job {job}; wait for it, kill it, or choose another name"
+
+
+class JobActive(BideError):
+    """Only possible once the job has ended."""
+
+    code = "job_active"
+    sentence = "job {job} has not ended; kill it or wait for it first"
+
+
+class JobEnded(BideError):
+    """Only possible while the job is active."""
+
+    code = "job_ended"
+    sentence = "job {job} has ended ({reason}); nothing can be sent to it"
+
+
+class NoStdin(BideError):
+    """The job was started without a stdin."""
+
+    code = "no_stdin"
+    sentence = "job {job} has no open stdin ({detail}); start it with stdin or a pty to send it text"
+
+
+class HomeBusy(BideError):
+    """Another process serves this home."""
+
+    code = "home_busy"
+    sentence = "home {home!r} is served by process {pid}; use bide.connect() or stop it with 'bide daemon stop'"
+
+
+class DatabaseNewer(BideError):
+    """The database was written by a newer bide."""
+
+    code = "database_newer"
+    sentence = "{path} has schema {found}, and this bide knows up to {known}; upgrade bide, or set BIDE_HOME to another folder"
+
+
+class DiskFull(BideError):
+    """The disk has no room for a job."""
+
+    code = "disk_full"
+    sentence = "no space left to record a job in {home!r}; free some (bide forget removes ended jobs) and try again"
+
+
+class DaemonUnavailable(BideError):
+    """No daemon answers and none could be started."""
+
+    code = "daemon_unavailable"
+    sentence = "the daemon of {home!r} does not answer: {detail}; see 'bide daemon logs' and 'bide doctor'"
+
+
+class InternalError(BideError):
+    """A fault of bide itself."""
+
+    code = "internal_error"
+    sentence = "bide failed: {detail}; 'bide daemon logs' has the details"
+
+
+ERRORS: "dict[str, type[BideError]]" = {
+    error.code: error
+    for error in (
+        BadRequest,
+        FolderNotFound,
+        HomeUnusable,
+        JobNotFound,
+        JobForgotten,
+        NameInUse,
+        JobActive,
+        JobEnded,
+        NoStdin,
+        HomeBusy,
+        DatabaseNewer,
+        DiskFull,
+        DaemonUnavailable,
+        InternalError,
+    )
+}
+
+
+def from_json(body: "Mapping[str, object]") -> BideError:
+    """The error a door received, as its class; an unknown code becomes InternalError."""
+    facts_in = body.get("facts")
+    facts = {str(k): str(v) for k, v in facts_in.items()} if isinstance(facts_in, dict) else {}
+    cls = ERRORS.get(str(body.get("code")))
+    if cls is not None:
+        try:
+            return cls(**facts)
+        except KeyError:
+            pass
+    return InternalError(detail=str(body.get("message", "an answer without a message")))

@@ -1,0 +1,100 @@
+"""A job: what was asked, by whom, and where it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import NewType
+
+from bide.model.errors import BadRequest
+from bide.model.limits import Limits
+from bide.model.phase import PHASE_NAMES, Descendant, Kept, Phase, Queued, Usage
+
+JobId = NewType("JobId", str)
+
+ID_PATTERN = re.compile(r"j[0-9a-hjkmnp-tv-z]{10}\Z")
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_ID_EPOCH_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z
+
+DEFAULT_OWNER = "user"
+
+
+def make_id(now_ms: int, random_bits: int) -> JobId:
+    """A time-ordered id: 40 bits of milliseconds and 10 random ones."""
+    number = (((now_ms - _ID_EPOCH_MS) & ((1 << 40) - 1)) << 10) | (random_bits & 1023)
+    digits = [_ALPHABET[(number >> shift) & 31] for shift in range(45, -1, -5)]
+    return JobId("j" + "".join(digits))
+
+
+def check_name(name: str) -> str:
+    """The name, if it can be one."""
+    if not NAME_PATTERN.match(name):
+        detail = f"{name!r} cannot be a job's name; use 1 to 64 letters, digits, '.', '_' or '-', not beginning with a sign"
+        raise BadRequest(detail=detail)
+    if ID_PATTERN.match(name):
+        raise BadRequest(detail=f"{name!r} has the form of an id; choose another name")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What to run and how. Validated once, when it is asked for."""
+
+    argv: tuple[str, ...]
+    """What is executed; for a shell command, the shell and its arguments."""
+    command: str
+    """What the caller wrote, for people to read."""
+    cwd: str
+    kind: str = "shell"
+    stdin: bool = False
+    pty: bool = False
+    merge: bool = False
+    """stderr goes where stdout goes, in one order."""
+    fence: bool = True
+    """Signals from the job reach only the job (Landlock, where the kernel has it)."""
+    limits: Limits = field(default_factory=Limits)
+    enforced: tuple[tuple[str, str], ...] = ()
+    """What enforces each resource limit: (`memory`, `cgroup v2`), …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is so beside the phase, at the moment of reading: of a running job, or of what outlives an ended one."""
+
+    waiting: str | None = None
+    """The job asks for input, and this is the last unfinished line of its output."""
+    usage: Usage | None = None
+    out: Kept = Kept()
+    err: Kept = Kept()
+    stalled: bool = False
+    """The disk is full: output waits in the pipe, nothing is lost yet."""
+    alive: tuple[Descendant, ...] = ()
+    """Descendants of an ended job that still run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job, as it was when this was read."""
+
+    id: JobId
+    spec: Spec
+    created_at: datetime
+    name: str | None = None
+    owner: str = DEFAULT_OWNER
+    label: str = ""
+    session: str | None = None
+    key: str | None = None
+    """The caller's key for this request; the same key never starts a second job."""
+    phase: Phase = field(default_factory=Queued)
+    facts: Facts | None = None
+
+    @property
+    def phase_name(self) -> str:
+        """`queued`, `running` or `ended`."""
+        return PHASE_NAMES[type(self.phase)]
+
+    def at(self, phase: Phase) -> Job:
+        """This job in another phase."""
+        return replace(self, phase=phase)

@@ -1,0 +1,41 @@
+"""Limits of a job, as asked for. The keeper enforces them; nothing here looks at a clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+DEFAULT_OUTPUT_BYTES = 256 * 1024 * 1024
+
+
+class OnOutputCap(StrEnum):
+    """What happens when a job has written more than its output cap."""
+
+    KEEP = "keep"
+    """The oldest bytes go; offsets stay absolute and the dropped range is said."""
+    KILL = "kill"
+    """The job is killed with reason `overflow`; the output is exactly the cap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a job may use. `None` means no limit."""
+
+    timeout: timedelta | None = None
+    """Wall time from start to end, by a monotonic clock."""
+    idle: timedelta | None = None
+    """Time without output."""
+    idle_needs_no_cpu: bool = False
+    """Count as idle only when the tree also used no CPU meanwhile."""
+    output_bytes: int = DEFAULT_OUTPUT_BYTES
+    """Output kept on disk, both streams together."""
+    on_output_cap: OnOutputCap = OnOutputCap.KEEP
+    memory_bytes: int | None = None
+    """Memory of the whole tree."""
+    cpus: float | None = None
+    """CPU time per wall time; 0.5 is half a core. A job is throttled, never killed, for this."""
+    pids: int | None = None
+    """Processes and threads of the whole tree."""
+    grace: timedelta = timedelta(seconds=5)
+    """Between TERM and KILL when a limit ends the job."""

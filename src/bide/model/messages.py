@@ -1,0 +1,348 @@
+"""The wire form: model values to JSON and back. Times are ISO 8601 in UTC, durations are `*_ms`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from bide.model.errors import BadRequest
+from bide.model.job import Facts, Job, JobId, Spec
+from bide.model.limits import Limits, OnOutputCap
+from bide.model.output import Match, Stream
+from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
+from bide.model.request import Request, check
+from bide.model.waiting import Mode, Until, Waited
+
+Json = dict[str, Any]
+
+
+def ms(duration: timedelta | None) -> int | None:
+    """A duration in whole milliseconds."""
+    return None if duration is None else round(duration / timedelta(milliseconds=1))
+
+
+def from_ms(number: object) -> timedelta | None:
+    """A duration from milliseconds."""
+    return timedelta(milliseconds=cast("float", number)) if isinstance(number, int | float) else None
+
+
+def stamp(at: datetime | None) -> str | None:
+    """An instant as text, to the millisecond."""
+    return None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def from_stamp(text: object) -> datetime | None:
+    """An instant from text."""
+    return datetime.fromisoformat(text) if isinstance(text, str) and text else None
+
+
+def limits_to_json(limits: Limits) -> Json:
+    """Limits, with `None` for those not set."""
+    return {
+        "timeout_ms": ms(limits.timeout),
+        "idle_ms": ms(limits.idle),
+        "idle_needs_no_cpu": limits.idle_needs_no_cpu,
+        "output_bytes": limits.output_bytes,
+        "on_output_cap": str(limits.on_output_cap),
+        "memory_bytes": limits.memory_bytes,
+        "cpus": limits.cpus,
+        "pids": limits.pids,
+        "grace_ms": ms(limits.grace),
+    }
+
+
+def limits_from_json(body: Json) -> Limits:
+    """Limits from JSON; what is missing or null takes its default."""
+    default = Limits()
+    grace = from_ms(body.get("grace_ms"))
+    return Limits(
+        timeout=from_ms(body.get("timeout_ms")),
+        idle=from_ms(body.get("idle_ms")),
+        idle_needs_no_cpu=bool(body.get("idle_needs_no_cpu", False)),
+        output_bytes=body.get("output_bytes") or default.output_bytes,
+        on_output_cap=OnOutputCap(body.get("on_output_cap") or default.on_output_cap),
+        memory_bytes=body.get("memory_bytes"),
+        cpus=body.get("cpus"),
+        pids=body.get("pids"),
+        grace=default.grace if grace is None else grace,
+    )
+
+
+_REQUEST_TYPES: dict[str, tuple[type, ...]] = {
+    "cwd": (str,),
+    "name": (str,),
+    "label": (str,),
+    "owner": (str,),
+    "key": (str,),
+    "stdin": (bool,),
+    "pty": (bool,),
+    "merge": (bool,),
+    "fence": (bool,),
+    "background": (bool,),
+    "env_defaults": (bool,),
+    "umask": (int,),
+    "env": (dict,),
+    "base_env": (dict,),
+}
+
+
+def request_to_json(request: Request) -> Json:
+    """A request for `run`."""
+    body: Json = {key: getattr(request, key) for key in _REQUEST_TYPES}
+    body["command"] = request.command if isinstance(request.command, str) else list(request.command)
+    body["limits"] = limits_to_json(request.limits)
+    body["deadline_ms"] = ms(request.deadline)
+    body["env"] = dict(request.env)
+    body["base_env"] = None if request.base_env is None else dict(request.base_env)
+    return body
+
+
+def request_from_json(body: Json) -> Request:
+    """A checked request; an unknown or mistyped field is refused by name."""
+    rest = dict(body)
+    command = rest.pop("command", None)
+    if isinstance(command, list):
+        command = tuple(str(word) for word in cast("list[object]", command))
+    if not isinstance(command, str | tuple):
+        raise BadRequest(detail="'command' must be a string (for a shell) or a list of words")
+    options: Json = {}
+    if "deadline_ms" in rest:
+        options["deadline"] = from_ms(rest.pop("deadline_ms"))
+    try:
+        options["limits"] = limits_from_json(rest.pop("limits", None) or {})
+    except (TypeError, ValueError) as error:
+        raise BadRequest(detail=f"the limits cannot be read: {error}") from error
+    for key, value in rest.items():
+        if key not in _REQUEST_TYPES:
+            raise BadRequest(detail=f"'run' has no field {key!r}; known are command, limits, deadline_ms, {', '.join(_REQUEST_TYPES)}")
+        if value is None:
+            continue
+        if not isinstance(value, _REQUEST_TYPES[key]):
+            raise BadRequest(detail=f"field {key!r} cannot be {value!r}")
+        options[key] = value
+    request = Request(command, **options)
+    check(request)
+    return request
+
+
+def kept_to_json(out: Kept, err: Kept) -> Json:
+    """How much each stream holds."""
+    return {"out": {"head": out.head, "size": out.size}, "err": {"head": err.head, "size": err.size}}
+
+
+def kept_from_json(body: Json | None, stream: str) -> Kept:
+    """One stream of `output`."""
+    return Kept(**(body or {}).get(stream, {}))
+
+
+def usage_to_json(usage: Usage) -> Json:
+    """What a tree used."""
+    return {
+        "cpu_ms": usage.cpu_ms,
+        "memory_peak_bytes": usage.memory_peak_bytes,
+        "memory_source": usage.memory_source,
+        "read_bytes": usage.read_bytes,
+        "written_bytes": usage.written_bytes,
+        "sampled": usage.sampled,
+        "processes": usage.processes,
+    }
+
+
+def descendants_to_json(descendants: tuple[Descendant, ...]) -> list[Json]:
+    """Processes that are left."""
+    return [{"pid": d.pid, "start_ticks": d.start_ticks, "command": d.command} for d in descendants]
+
+
+def descendants_from_json(rows: object) -> tuple[Descendant, ...]:
+    """Processes that are left."""
+    return tuple(Descendant(**row) for row in cast("list[Json]", rows or []))
+
+
+def spec_to_json(spec: Spec) -> Json:
+    """What runs, without its environment (that stays in the job's folder)."""
+    return {
+        "kind": spec.kind,
+        "command": spec.command,
+        "argv": list(spec.argv),
+        "cwd": spec.cwd,
+        "stdin": spec.stdin,
+        "pty": spec.pty,
+        "merge": spec.merge,
+        "fence": spec.fence,
+        "limits": limits_to_json(spec.limits),
+        "enforced": dict(spec.enforced),
+    }
+
+
+def spec_from_json(body: Json) -> Spec:
+    """What runs."""
+    return Spec(
+        argv=tuple(body["argv"]),
+        command=body["command"],
+        cwd=body["cwd"],
+        kind=body["kind"],
+        stdin=body["stdin"],
+        pty=body["pty"],
+        merge=body["merge"],
+        fence=body["fence"],
+        limits=limits_from_json(body["limits"]),
+        enforced=tuple(sorted(body["enforced"].items())),
+    )
+
+
+def end_to_json(end: End) -> Json:
+    """How it ended, with every fact."""
+    return {
+        "reason": str(end.reason),
+        "exit_code": end.exit_code,
+        "signal": end.signal,
+        "by": end.by,
+        "error": end.error,
+        "errno": end.errno,
+        "duration_ms": ms(end.duration),
+        "usage": usage_to_json(end.usage),
+        "output": kept_to_json(end.out, end.err),
+        "missing_bytes": end.missing_bytes,
+        "taken_over": end.taken_over,
+        "survivors": descendants_to_json(end.survivors),
+    }
+
+
+def end_from_json(body: Json) -> End:
+    """How it ended."""
+    return End(
+        reason=Reason(body["reason"]),
+        exit_code=body["exit_code"],
+        signal=body["signal"],
+        by=body["by"],
+        error=body["error"],
+        errno=body["errno"],
+        duration=from_ms(body["duration_ms"]) or timedelta(0),
+        usage=Usage(**body["usage"]),
+        out=kept_from_json(body["output"], "out"),
+        err=kept_from_json(body["output"], "err"),
+        missing_bytes=body["missing_bytes"],
+        taken_over=body["taken_over"],
+        survivors=descendants_from_json(body["survivors"]),
+    )
+
+
+def job_to_json(job: Job) -> Json:
+    """A job, flat, as every door shows it."""
+    body: Json = {
+        "id": job.id,
+        "name": job.name,
+        "phase": job.phase_name,
+        "label": job.label,
+        "owner": job.owner,
+        "session": job.session,
+        "key": job.key,
+        "created_at": stamp(job.created_at),
+        "started_at": None,
+        "ended_at": None,
+        "pid": None,
+        "waiting": None,
+        "alive": [],
+        "stalled": False,
+        "status": None,
+        **{key: None for key in ("exit_code", "signal", "reason", "by", "error", "errno", "duration_ms", "usage", "output")},
+        "missing_bytes": 0,
+        "taken_over": 0,
+        "survivors": [],
+        **spec_to_json(job.spec),
+    }
+    if isinstance(job.phase, Running | Ended):
+        body |= {"started_at": stamp(job.phase.started_at), "pid": job.phase.pid}
+    if isinstance(job.phase, Ended):
+        body |= {"ended_at": stamp(job.phase.ended_at), "status": job.phase.end.status, **end_to_json(job.phase.end)}
+    if job.facts is not None:
+        body |= _facts_to_json(job.facts, ended=isinstance(job.phase, Ended))
+    return body
+
+
+def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
+    body: Json = {"alive": descendants_to_json(facts.alive), "stalled": facts.stalled}
+    if facts.waiting is not None:
+        body["waiting"] = {"prompt": facts.waiting}
+    if not ended:
+        body["output"] = kept_to_json(facts.out, facts.err)
+        body["usage"] = None if facts.usage is None else usage_to_json(facts.usage)
+    return body
+
+
+def job_from_json(body: Json) -> Job:
+    """A job from its flat form."""
+    waiting: Json | None = body["waiting"]
+    ended = body["phase"] == "ended"
+    facts = Facts(
+        waiting=None if waiting is None else waiting["prompt"],
+        usage=Usage(**body["usage"]) if body["usage"] and not ended else None,
+        out=kept_from_json(body["output"], "out"),
+        err=kept_from_json(body["output"], "err"),
+        stalled=body["stalled"],
+        alive=descendants_from_json(body["alive"]),
+    )
+    return Job(
+        id=JobId(body["id"]),
+        spec=spec_from_json(body),
+        created_at=cast("datetime", from_stamp(body["created_at"])),
+        name=body["name"],
+        owner=body["owner"],
+        label=body["label"],
+        session=body["session"],
+        key=body["key"],
+        phase=_phase_from_json(body),
+        facts=facts,
+    )
+
+
+def _phase_from_json(body: Json) -> Phase:
+    started_at = from_stamp(body["started_at"])
+    if body["phase"] == "ended":
+        ended_at = cast("datetime", from_stamp(body["ended_at"]))
+        return Ended(ended_at=ended_at, end=end_from_json(body), started_at=started_at, pid=body["pid"])
+    if body["phase"] == "running":
+        return Running(started_at=cast("datetime", started_at), pid=body["pid"])
+    return Queued()
+
+
+def until_to_json(until: Until) -> Json:
+    """The conditions of a wait."""
+    return {"log": until.log, "port": until.port, "http": until.http, "quiet_seconds": until.quiet_seconds}
+
+
+def wait_from_json(body: Mapping[str, Any]) -> tuple[list[str], Mode, Until, timedelta | None]:
+    """The arguments of `wait`."""
+    jobs = body.get("jobs")
+    if not isinstance(jobs, list):
+        raise BadRequest(detail="'jobs' must be a list of ids or names")
+    try:
+        mode = Mode(body.get("mode") or "all")
+        until = Until(**(body.get("until") or {}))
+    except (TypeError, ValueError) as error:
+        raise BadRequest(detail=f"the wait cannot be read: {error}") from error
+    return [str(job) for job in cast("list[object]", jobs)], mode, until, from_ms(body.get("timeout_ms"))
+
+
+def waited_to_json(waited: Waited) -> Json:
+    """What `wait` answers."""
+    match = waited.match
+    line = None
+    if match is not None:
+        line = {"stream": str(match.stream), "offset": match.offset, "line": match.line.decode("utf-8", "replace")}
+    return {
+        "met": waited.met,
+        "timed_out": waited.timed_out,
+        "match": line,
+        "jobs": [job_to_json(job) for job in waited.jobs],
+    }
+
+
+def waited_from_json(body: Json) -> Waited:
+    """What `wait` answered."""
+    line: Json | None = body["match"]
+    match = None
+    if line is not None:
+        match = Match(Stream(line["stream"]), line["offset"], str(line["line"]).encode())
+    return Waited(jobs=tuple(job_from_json(job) for job in body["jobs"]), met=body["met"], match=match)

@@ -1,0 +1,153 @@
+"""Where a job is, and how it ended: two things kept apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from errno import EACCES, ENOEXEC
+
+EXIT_CANNOT_EXECUTE = 126
+EXIT_NOT_FOUND = 127
+EXIT_LOST = 255
+
+
+class Reason(StrEnum):
+    """Why a job is over."""
+
+    EXITED = "exited"
+    """It ended by itself, with an exit code."""
+    SIGNALED = "signaled"
+    """A signal that was not ours ended it."""
+    KILLED = "killed"
+    """Somebody asked bide to kill it."""
+    TIMED_OUT = "timed_out"
+    IDLE = "idle"
+    OVERFLOW = "overflow"
+    OOM = "oom"
+    SPAWN_FAILED = "spawn_failed"
+    """The program never ran."""
+    LOST = "lost"
+    """It is proved that nobody can know how it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a job's whole tree used."""
+
+    cpu_ms: int = 0
+    memory_peak_bytes: int = 0
+    memory_source: str = ""
+    """`cgroup`, `sampled` (at most once a second), or `maxrss` (largest single process)."""
+    read_bytes: int = 0
+    """Bytes the tree asked to read, cached or not."""
+    written_bytes: int = 0
+    sampled: bool = False
+    """Live figures come from samples; those of an ended job only where the source says so."""
+    processes: int = 0
+    """Live processes at the last sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How much one stream holds: bytes before `head` were dropped, `size` were written."""
+
+    head: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Descendant:
+    """A process of a job's tree, named so that a reused pid is never mistaken for it."""
+
+    pid: int
+    start_ticks: int
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What happened and why. Once written it never changes."""
+
+    reason: Reason
+    exit_code: int | None = None
+    """`None` when a signal ended it, when nobody knows, and never 0 unless it exited by itself."""
+    signal: int | None = None
+    by: str = ""
+    """Who or what ended it: the caller of kill, or the limit."""
+    error: str = ""
+    """One sentence where there is something to say (why it could not start, why it is lost)."""
+    errno: int = 0
+    """What the system answered, for `spawn_failed`."""
+    duration: timedelta = timedelta(0)
+    """By a monotonic clock, so that a jump of the wall clock does not change it."""
+    usage: Usage = Usage()
+    out: Kept = Kept()
+    err: Kept = Kept()
+    missing_bytes: int = 0
+    """Bytes the job wrote that could not be kept (a full disk)."""
+    taken_over: int = 0
+    """How often a replacement keeper took over."""
+    survivors: tuple[Descendant, ...] = ()
+    """Descendants that were alive when the job ended."""
+
+    @property
+    def success(self) -> bool:
+        """Whether it exited by itself with 0."""
+        return self.reason is Reason.EXITED and self.exit_code == 0
+
+    @property
+    def status(self) -> int:
+        """The exit status a shell would show: never 0 unless it succeeded."""
+        fixed = {
+            Reason.TIMED_OUT: 124,
+            Reason.IDLE: 125,
+            Reason.OVERFLOW: 126,
+            Reason.OOM: 137,
+            Reason.LOST: EXIT_LOST,
+        }
+        if self.reason in fixed:
+            return fixed[self.reason]
+        if self.signal is not None:
+            return 128 + self.signal
+        if self.exit_code is not None:
+            return self.exit_code
+        if self.reason is Reason.SPAWN_FAILED:
+            return EXIT_CANNOT_EXECUTE if self.errno in (EACCES, ENOEXEC) else EXIT_NOT_FOUND
+        return 143
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """Accepted and durable; no process yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Its keeper holds a live process."""
+
+    started_at: datetime
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Over, for ever."""
+
+    ended_at: datetime
+    end: End
+    started_at: datetime | None = None
+    """`None` when the program never ran."""
+    pid: int | None = None
+
+
+Phase = Queued | Running | Ended
+
+MOVES: dict[type[Phase], tuple[type[Phase], ...]] = {
+    Queued: (Running, Ended),
+    Running: (Ended,),
+    Ended: (),
+}
+"""The one table of moves; the store's guarded updates are tested against it."""
+
+PHASE_NAMES: dict[type[Phase], str] = {Queued: "queued", Running: "running", Ended: "ended"}

@@ -1,0 +1,127 @@
+"""What a caller asks `run` for, before anything is decided about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TypedDict, Unpack
+
+from bide.model.errors import BadRequest
+from bide.model.job import check_name
+from bide.model.limits import Limits
+
+DEADLINE = timedelta(seconds=45)
+TAIL_BYTES = 64 * 1024
+_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,99}\Z")
+_LABEL_MAX = 200
+_KEY_MAX = 200
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of `run`; every one has a default."""
+
+    cwd: str | None
+    env: Mapping[str, str]
+    base_env: Mapping[str, str] | None
+    env_defaults: bool
+    name: str | None
+    label: str
+    owner: str | None
+    limits: Limits
+    stdin: bool
+    pty: bool
+    merge: bool
+    fence: bool
+    background: bool
+    deadline: timedelta | None
+    key: str | None
+    umask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A run, as asked for."""
+
+    command: str | tuple[str, ...]
+    """A string is given to a shell; a sequence is executed as it is."""
+    cwd: str | None = None
+    """Where to run; the caller's own folder if not given."""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Added to the environment, above everything else."""
+    base_env: Mapping[str, str] | None = None
+    """The environment to start from; the caller's own if not given."""
+    env_defaults: bool = True
+    """Set what suits unattended runs: no pager, no colour, CI, UTF-8."""
+    name: str | None = None
+    label: str = ""
+    owner: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    stdin: bool = False
+    """Keep a stdin open for `send`; otherwise it is /dev/null."""
+    pty: bool = False
+    merge: bool = False
+    fence: bool = True
+    background: bool = False
+    """Answer as soon as the job runs."""
+    deadline: timedelta | None = DEADLINE
+    """How long a foreground run may take before it is deferred; `None` waits for the end."""
+    key: str | None = None
+    """Asking again with the same key gives the same job."""
+    umask: int = 0o022
+
+    @staticmethod
+    def of(command: str | Sequence[str], **options: Unpack[RunOptions]) -> Request:
+        """A checked request."""
+        words = command if isinstance(command, str) else tuple(command)
+        request = Request(words, **options)
+        check(request)
+        return request
+
+
+def check(request: Request) -> None:
+    """Refuse what cannot be meant, with a sentence that says what to do."""
+    _check_command(request.command)
+    if request.name is not None:
+        check_name(request.name)
+    if request.owner is not None and not _OWNER.match(request.owner):
+        raise BadRequest(detail=f"{request.owner!r} cannot be an owner; use up to 100 letters, digits and . _ : @ / -")
+    if len(request.label) > _LABEL_MAX or not request.label.isprintable():
+        raise BadRequest(detail=f"a label is one printable line of at most {_LABEL_MAX} characters")
+    if request.key is not None and not 0 < len(request.key) <= _KEY_MAX:
+        raise BadRequest(detail=f"a key has 1 to {_KEY_MAX} characters")
+    if request.pty and request.merge:
+        raise BadRequest(detail="a pty already merges stdout and stderr; leave merge out")
+    _check_env(request.env)
+    _check_limits(request.limits)
+
+
+def _check_command(command: str | tuple[str, ...]) -> None:
+    words = (command,) if isinstance(command, str) else command
+    if not words or not words[0].strip():
+        raise BadRequest(detail="there is no command to run; give one, as in: bide run -- make test")
+    if any("\0" in word for word in words):
+        raise BadRequest(detail="a command cannot contain a NUL byte")
+
+
+def _check_env(env: Mapping[str, str]) -> None:
+    for key, value in env.items():
+        if not key or "=" in key or "\0" in key or "\0" in value:
+            raise BadRequest(detail=f"{key!r} cannot be an environment variable; names have no '=' and no NUL byte")
+
+
+def _check_limits(limits: Limits) -> None:
+    numbers = {
+        "timeout": limits.timeout and limits.timeout.total_seconds(),
+        "idle": limits.idle and limits.idle.total_seconds(),
+        "output": limits.output_bytes,
+        "memory": limits.memory_bytes,
+        "cpus": limits.cpus,
+        "pids": limits.pids,
+    }
+    for what, number in numbers.items():
+        if number is not None and number <= 0:
+            raise BadRequest(detail=f"the {what} limit must be above 0; leave it out for none")
+    if limits.grace < timedelta(0):
+        raise BadRequest(detail="grace cannot be negative; 0 means no escalation to KILL")
