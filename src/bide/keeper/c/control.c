@@ -1,0 +1,138 @@
+/* What ends a job before its time: requests from the daemon, and limits. Both hold with no daemon alive. */
+#include "keeper.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { STEP_MS = 20, SURE_MS = 3000, LOOK_MS = 200 };
+
+/* The reason is on record before the first signal, so that no crash turns a kill into a mere exit code. */
+static void intend(const char *reason, const char *by) {
+    if (k.leader_done || k.reason[0]) return;
+    snprintf(k.reason, sizeof k.reason, "%s", reason);
+    snprintf(k.by, sizeof k.by, "%s", by);
+}
+
+void kill_begin(int sig, i64 grace_ms, const char *reason, const char *by, const char *token) {
+    i64 now = mono_ms();
+    intend(reason, by);
+    snprintf(k.kill.token, sizeof k.kill.token, "%s", token);
+    k.kill.active = true;
+    k.kill.hard = sig == SIGKILL;
+    k.kill.escalate_at = grace_ms > 0 && sig != SIGKILL ? now + grace_ms : 0;
+    k.kill.give_up_at = k.kill.hard ? now + SURE_MS : grace_ms > 0 ? 0 : now + LOOK_MS;
+    record_live();
+    k.kill.signalled = tree_signal(sig, true);
+    kill_step();
+}
+
+static bool tree_is_empty(void) {
+    struct tree tree = {0};
+    tree_collect(&tree, false);
+    if (tree.n == 0 && k.replacing) tree_collect(&tree, true);
+    bool empty = tree.n == 0;
+    tree_free(&tree);
+    return empty;
+}
+
+static void kill_done(void) {
+    k.kill.active = false;
+    k.kill.escalate_at = 0;
+    record_live();
+    tell("killed");
+}
+
+void kill_step(void) {
+    if (!k.kill.active) return;
+    if (tree_is_empty()) return kill_done();
+    i64 now = mono_ms();
+    if (!k.kill.hard && k.kill.escalate_at && now >= k.kill.escalate_at) {
+        k.kill.hard = true;
+        k.kill.give_up_at = now + SURE_MS;
+    }
+    if (k.kill.hard) tree_signal(SIGKILL, k.replacing);
+    if (k.kill.give_up_at && now >= k.kill.give_up_at) kill_done();
+}
+
+static i64 sooner(i64 a, i64 b) { return a == 0 ? b : b == 0 ? a : a < b ? a : b; }
+
+/* When the next thing here is due, by the monotonic clock; 0 = nothing. */
+i64 control_next(void) {
+    i64 next = k.kill.active ? mono_ms() + STEP_MS : 0;
+    if (k.leader_done || k.kill.active) return next;
+    if (k.spec.timeout_ms) next = sooner(next, k.started_mono + k.spec.timeout_ms);
+    if (k.spec.idle_ms) next = sooner(next, k.last_output + k.spec.idle_ms);
+    return next;
+}
+
+static void limit(const char *reason, const char *by) {
+    bool soft = k.spec.grace_ms > 0 && strcmp(reason, "oom") != 0;
+    kill_begin(soft ? SIGTERM : SIGKILL, soft ? k.spec.grace_ms : 0, reason, by, "");
+}
+
+static void idle_check(i64 now) {
+    if (k.stream[OUT].stalled || k.stream[ERR].stalled) {
+        k.last_output = now;
+        return;
+    }
+    if (k.spec.idle_cpu) {
+        i64 cpu = tree_cpu_ticks();
+        if (cpu != k.idle_cpu_seen) {
+            k.idle_cpu_seen = cpu;
+            k.last_output = now;
+            return;
+        }
+    }
+    limit("idle", "limit");
+}
+
+void limits_check(void) {
+    if (k.leader_done || k.kill.active || k.reason[0]) return;
+    i64 now = mono_ms();
+    if (k.spec.timeout_ms && now >= k.started_mono + k.spec.timeout_ms) return limit("timed_out", "limit");
+    if (k.spec.idle_ms && now >= k.last_output + k.spec.idle_ms) return idle_check(now);
+    if (k.spec.memory_sampled && k.rss > k.spec.memory_sampled) return limit("oom", "limit");
+    if (k.spec.pids_sampled && k.processes > k.spec.pids_sampled) return limit("killed", "pids limit");
+}
+
+static void obey(char *line) {
+    int sig = 0, grace = 0, used = 0;
+    char token[40] = "";
+    if (sscanf(line, "kill %d %d %39s %n", &sig, &grace, token, &used) == 3) {
+        kill_begin(sig, grace, "killed", used ? line + used : "", token);
+    } else if (sscanf(line, "sig %d", &sig) == 1) {
+        if (!k.leader_done && k.leader > 1) kill(-k.leader, sig);
+    } else if (strcmp(line, "in") == 0) {
+        stdin_pump();
+    } else if (strcmp(line, "adopt") == 0) {
+        tell_fds();
+    } else if (strcmp(line, "watch 1") == 0 || strcmp(line, "watch 0") == 0) {
+        k.watch = line[6] == '1';
+        k.watch_due = k.watch;
+    } else if (strcmp(line, "daemon") == 0) {
+        start_daemon();
+    }
+}
+
+void control_read(void) {
+    static char buffer[4096];
+    static size_t have;
+    for (;;) {
+        ssize_t n = read(k.ctl, buffer + have, sizeof buffer - 1 - have);
+        if (n <= 0) return;
+        have += (size_t)n;
+        buffer[have] = '\0';
+        char *line = buffer;
+        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            obey(line);
+        }
+        have -= (size_t)(line - buffer);
+        memmove(buffer, line, have);
+        if (have >= sizeof buffer - 1) have = 0;
+    }
+}

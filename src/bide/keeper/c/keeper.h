@@ -1,0 +1,142 @@
+/* bide-keeper: one small process per job. It starts the program, moves its output to files, obeys
+ * its limits and records its end. docs/keeper.md is the contract of the folder it works in. */
+#ifndef KEEPER_H
+#define KEEPER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef int64_t i64;
+
+enum { RECORD = 4096, COMM = 32, BY = 128, PATHS = 8 };
+enum { OUT = 0, ERR = 1, STREAMS = 2 };
+
+/* What the daemon asked for: read once from the file `spec`. */
+struct spec {
+    const char *cwd;
+    char **argv, **env, **starter; /* starter: how to start a daemon, for jobs that are fenced in */
+    i64 timeout_ms, idle_ms, grace_ms, cap;
+    i64 memory_sampled, pids_sampled; /* limits to watch by sampling; 0 = none or the kernel does it */
+    i64 nofile;
+    int umask;
+    bool use_stdin, pty, merge, fence, idle_cpu, cap_kills;
+    const char *join[PATHS], *remove[PATHS]; /* cgroup.procs files to enter; cgroup folders to remove */
+    int joins, removes;
+    const char *cg_oom, *cg_peak, *cg_event; /* files with oom_kill counts, the peak, v1 event_control */
+    const char *marker;                      /* BIDE_JOB=<id>, as it stands in the job's environment */
+};
+
+struct stream {
+    int pipe, file; /* read end of the FIFO, the log */
+    i64 head, size; /* first byte kept, bytes written */
+    bool eof, stalled, closed; /* no writers left; disk full; nothing more may be kept */
+    i64 missing;    /* bytes that could not be kept */
+};
+
+struct proc {
+    pid_t pid;
+    i64 ticks; /* start time: with the pid it names a process for ever */
+    char state;
+    i64 cpu_ticks, rss_pages;
+    pid_t session;
+    char comm[COMM];
+};
+
+struct tree {
+    struct proc *at;
+    int n, room;
+};
+
+struct kill {
+    bool active, hard;
+    i64 escalate_at, give_up_at;
+    int signalled;
+    char token[40];
+};
+
+struct keeper {
+    struct spec spec;
+    struct stream stream[STREAMS];
+    int streams;
+    pid_t leader;
+    i64 leader_ticks, started_mono, started_wall;
+    bool replacing, leader_done, ended;
+    int status;           /* wait status of the leader, when known */
+    bool status_known, aborted;
+    int spawn_errno;
+    char spawn_stage[24];
+    int leader_fd, ctl, notify, report, master, in_file, in_pipe, children_fd, oom_fd, live;
+    bool in_closed, watch, watch_due, waiting, tell_ended;
+    i64 in_pos;
+    i64 last_output, ended_mono, ended_wall, drain_until, watch_at, small_until, stall_at;
+    char reason[16], by[BY]; /* the intent: why the job is being ended, set before the first signal */
+    struct kill kill;
+    int taken_over;
+    /* usage */
+    i64 cpu_ms, peak, reaped_read, reaped_written, live_read, live_written, rss, sample_at, sample_gap, last_cpu, wait_at;
+    i64 idle_cpu_seen;
+    int processes;
+    bool sampled;
+};
+
+extern struct keeper k;
+
+/* clock.c-sized helpers, in main.c */
+i64 mono_ms(void);
+i64 wall_ms(void);
+void die(int code);
+
+/* spec.c */
+bool spec_load(const char *path, struct spec *spec);
+
+/* launch.c */
+void launch(void);
+bool attach(void);
+void start_daemon(void);
+
+/* pump.c */
+bool streams_open(void);
+i64 pump_all(void);
+void pump_discard(void);
+void stdin_pump(void);
+void stdin_close(void);
+bool stdin_pending(void);
+
+/* tree.c */
+bool proc_read(pid_t pid, struct proc *out);
+void tree_collect(struct tree *tree, bool thorough);
+void tree_free(struct tree *tree);
+int tree_signal(int sig, bool thorough);
+i64 io_read_file(const char *path, i64 *written);
+size_t slurp(const char *path, char *buffer, size_t room);
+
+/* usage.c */
+void usage_sample(void);
+void usage_final(void);
+void usage_reaped(void);
+i64 tree_cpu_ticks(void);
+bool oom_happened(void);
+
+/* record.c */
+bool record_reserve(void);
+bool record_started(void);
+bool record_read_started(void);
+void record_live(void);
+void record_live_load(void);
+void record_end(void);
+void tell(const char *what);
+void tell_fds(void);
+
+/* control.c */
+void control_read(void);
+void limits_check(void);
+void kill_begin(int sig, i64 grace_ms, const char *reason, const char *by, const char *token);
+void kill_step(void);
+i64 control_next(void);
+
+/* waiting.c */
+void waiting_check(void);
+
+#endif

@@ -1,0 +1,218 @@
+/* The start of the program, behind a gate: `started` is on disk before it runs, so it never runs twice. */
+#include "keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { OOM_ADJUST = 200, GO = 'g', ABANDON = 'x' };
+
+#ifndef TIOCGPTPEER
+#define TIOCGPTPEER _IO('T', 0x41)
+#endif
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_restrict_self 446
+#endif
+
+struct failure {
+    int error;
+    char stage[24];
+};
+
+static _Noreturn void fail(int report, const char *stage) {
+    struct failure f = {.error = errno};
+    snprintf(f.stage, sizeof f.stage, "%s", stage);
+    (void)!write(report, &f, sizeof f);
+    _exit(127);
+}
+
+/* Signals from the job reach only the job (Landlock scope, kernel 6.12). Older kernels: no fence, and `bide doctor` says so. */
+static void fence(void) {
+    struct {
+        uint64_t fs, net, scoped;
+    } rules = {0, 0, 2 /* LANDLOCK_SCOPE_SIGNAL */};
+    if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* version */) < 6) return;
+    int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0);
+    if (fd < 0) return;
+    if (syscall(SYS_landlock_restrict_self, fd, 0) != 0) {
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        syscall(SYS_landlock_restrict_self, fd, 0);
+    }
+    close(fd);
+}
+
+static void onto(int from, int to, int report) {
+    if (from < 0) fail(report, "stdio");
+    if (from == to)
+        fcntl(from, F_SETFD, 0);
+    else if (dup2(from, to) < 0)
+        fail(report, "stdio");
+}
+
+static void wire(int report, int terminal) {
+    if (k.spec.pty) {
+        if (ioctl(terminal, TIOCSCTTY, 0) != 0) fail(report, "terminal");
+        for (int fd = 0; fd < 3; fd++) onto(terminal, fd, report);
+        return;
+    }
+    onto(open(k.spec.use_stdin ? "in.p" : "/dev/null", O_RDONLY | O_CLOEXEC), 0, report);
+    onto(open("out.p", O_RDWR | O_CLOEXEC), 1, report);
+    onto(k.spec.merge ? 1 : open("err.p", O_RDWR | O_CLOEXEC), 2, report);
+}
+
+static void plain_signals(void) {
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    for (int sig = 1; sig < NSIG; sig++) sigaction(sig, &usual, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void set_oom(void) {
+    char text[16];
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)!write(fd, text, (size_t)snprintf(text, sizeof text, "%d", OOM_ADJUST));
+    close(fd);
+}
+
+static _Noreturn void child(int gate, int report, int folder, int terminal) {
+    setsid();
+    wire(report, terminal);
+    set_oom();
+    umask((mode_t)k.spec.umask);
+    struct rlimit files;
+    if (k.spec.nofile > 0 && getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = (rlim_t)k.spec.nofile < files.rlim_max ? (rlim_t)k.spec.nofile : files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    plain_signals();
+    char word = 0;
+    ssize_t n;
+    while ((n = read(gate, &word, 1)) < 0 && errno == EINTR) {}
+    if (n == 0) {
+        /* Our keeper died before the gate opened: nothing ran, and this says so. */
+        close(openat(folder, "aborted", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        _exit(127);
+    }
+    if (word != GO) _exit(127);
+    if (chdir(k.spec.cwd) != 0) fail(report, "cwd");
+    if (k.spec.fence) fence();
+    environ = k.spec.env;
+    execvp(k.spec.argv[0], k.spec.argv);
+    fail(report, "exec");
+}
+
+static bool enter_groups(pid_t pid) {
+    char text[16];
+    int n = snprintf(text, sizeof text, "%d", pid);
+    for (int i = 0; i < k.spec.joins; i++) {
+        int fd = open(k.spec.join[i], O_WRONLY | O_CLOEXEC);
+        bool in = fd >= 0 && write(fd, text, (size_t)n) == n;
+        if (fd >= 0) close(fd);
+        if (!in) return false;
+    }
+    return true;
+}
+
+static int open_terminal(void) {
+    int on = 0;
+    struct winsize size = {.ws_row = 40, .ws_col = 120};
+    k.master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (k.master < 0 || ioctl(k.master, TIOCSPTLCK, &on) != 0) return -1;
+    ioctl(k.master, TIOCSWINSZ, &size);
+    return ioctl(k.master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+static void refuse(const char *stage) {
+    k.spawn_errno = errno;
+    snprintf(k.spawn_stage, sizeof k.spawn_stage, "%s", stage);
+    k.leader_done = true;
+}
+
+static void open_stdin(void) {
+    k.in_file = open("in", O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (!k.spec.pty) k.in_pipe = open("in.p", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+}
+
+void launch(void) {
+    int gate[2], report[2], terminal = -1;
+    k.started_mono = k.last_output = mono_ms();
+    k.started_wall = wall_ms();
+    if (k.spec.use_stdin || k.spec.pty) open_stdin();
+    if (k.spec.pty && (terminal = open_terminal()) < 0) return refuse("terminal");
+    int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0 || pipe2(gate, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) return refuse("pipe");
+    pid_t pid = fork();
+    if (pid < 0) return refuse("fork");
+    if (pid == 0) {
+        close(gate[1]);
+        child(gate[0], report[1], folder, terminal);
+    }
+    close(gate[0]);
+    close(report[1]);
+    close(folder);
+    if (terminal >= 0) close(terminal);
+    k.report = report[0];
+    fcntl(k.report, F_SETFL, O_NONBLOCK);
+    struct proc p = {0};
+    k.leader = pid;
+    k.leader_ticks = proc_read(pid, &p) ? p.ticks : 0;
+    char word = GO;
+    if (!enter_groups(pid)) {
+        word = ABANDON;
+        refuse("cgroup");
+    } else if (!record_started()) {
+        word = ABANDON;
+        refuse("record");
+    }
+    (void)!write(gate[1], &word, 1);
+    close(gate[1]);
+    if (word == ABANDON) waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
+}
+
+/* Takes over a job whose keeper is gone. */
+bool attach(void) {
+    if (!record_read_started()) return false;
+    k.taken_over++;
+    k.last_output = mono_ms();
+    k.leader_fd = (int)syscall(SYS_pidfd_open, k.leader, 0);
+    struct proc p;
+    if (k.leader_fd >= 0 && (!proc_read(k.leader, &p) || p.ticks != k.leader_ticks)) {
+        close(k.leader_fd);
+        k.leader_fd = -1;
+    }
+    if (k.leader_fd < 0) k.leader_done = true;
+    if ((k.spec.use_stdin || k.spec.pty) && k.in_file < 0) {
+        k.in_file = open("in", O_RDONLY | O_CLOEXEC);
+        if (k.in_file >= 0) lseek(k.in_file, k.in_pos, SEEK_SET);
+    }
+    if (k.in_file >= 0) k.in_pos = lseek(k.in_file, 0, SEEK_CUR);
+    if (k.spec.use_stdin && !k.spec.pty && !k.in_closed) k.in_pipe = open("in.p", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    return true;
+}
+
+/* For a client inside a fenced job: a daemon it started itself would be inside the fence as well. */
+void start_daemon(void) {
+    if (!k.spec.starter || !k.spec.starter[0] || fork() != 0) return;
+    setsid();
+    plain_signals();
+    int null = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd < 3; fd++) dup2(null, fd);
+    execv(k.spec.starter[0], k.spec.starter);
+    _exit(127);
+}

@@ -1,0 +1,337 @@
+/* bide-keeper FOLDER             keep the job of this folder
+ * bide-keeper -R FOLDER IN TTY   take over from a keeper that died; IN and TTY are inherited descriptors or -1 */
+#include "keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LATE_MS = 250, FULL_MS = 2000, RETRY_MS = 250, GUARD_MS = 5000, NOTE_MS = 10, WITNESS_MS = 2000, TICK_MS = 10 };
+enum { LOCKED = 3, ALREADY = 4, BAD_SPEC = 5, NO_ROOM = 6 };
+
+struct keeper k = {.leader_fd = -1, .ctl = -1, .notify = -1, .report = -1, .master = -1, .in_file = -1, .in_pipe = -1,
+                   .children_fd = -1, .oom_fd = -1, .live = -1, .spec = {.umask = 022}};
+
+static i64 clock_ms(clockid_t id) {
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (i64)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+i64 mono_ms(void) { return clock_ms(CLOCK_MONOTONIC); }
+i64 wall_ms(void) { return clock_ms(CLOCK_REALTIME); }
+
+/* A POSIX lock: the kernel drops it with us, a fork does not inherit it, and it tells others our pid. */
+static bool take_lock(void) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    return fd >= 0 && fcntl(fd, F_SETLK, &lock) == 0;
+}
+
+static void watch_children(void) {
+    sigset_t all, chld;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    k.children_fd = signalfd(-1, &chld, SFD_NONBLOCK | SFD_CLOEXEC);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+/* cgroup v1 only kills one process for want of memory; the event lets us end the whole job instead. */
+static void watch_oom(void) {
+    if (!k.spec.cg_event || !k.spec.cg_oom) return;
+    char line[64];
+    int control = open(k.spec.cg_event, O_WRONLY | O_CLOEXEC), file = open(k.spec.cg_oom, O_RDONLY | O_CLOEXEC);
+    k.oom_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    int n = snprintf(line, sizeof line, "%d %d", k.oom_fd, file);
+    if (control < 0 || file < 0 || write(control, line, (size_t)n) != n) {
+        close(k.oom_fd);
+        k.oom_fd = -1;
+    }
+    if (control >= 0) close(control);
+    if (file >= 0) close(file);
+}
+
+static void read_report(void) {
+    struct {
+        int error;
+        char stage[24];
+    } failure;
+    ssize_t n = read(k.report, &failure, sizeof failure);
+    if (n < 0 && errno == EAGAIN) return;
+    if (n == (ssize_t)sizeof failure) {
+        k.spawn_errno = failure.error;
+        memcpy(k.spawn_stage, failure.stage, sizeof k.spawn_stage);
+    }
+    close(k.report);
+    k.report = -1;
+    if (n != 0) return;
+    tell("started");
+    tell_fds();
+}
+
+static bool child_status(void) {
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)k.leader, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
+    k.status = info.si_code == CLD_EXITED ? (info.si_status & 255) << 8
+                                          : info.si_status | (info.si_code == CLD_DUMPED ? 128 : 0);
+    return true;
+}
+
+/* The kernel keeps the exit status of a reaped process for whoever holds its pidfd (6.15 and later). */
+static bool pidfd_status(void) {
+    struct {
+        uint64_t mask;
+        uint8_t rest[52];
+        int32_t exit_code;
+    } info = {.mask = 1 << 3};
+    if (k.leader_fd < 0 || ioctl(k.leader_fd, _IOWR(0xFF, 11, char[64]), &info) != 0 || !(info.mask & (1 << 3))) return false;
+    k.status = info.exit_code;
+    return true;
+}
+
+/* A zombie shows its status; it shows 0 as well to those who may not look, so 0 counts only for a process of ours. */
+static bool zombie_status(void) {
+    char path[32], buffer[1024];
+    struct stat st;
+    struct proc p;
+    snprintf(path, sizeof path, "/proc/%d/stat", k.leader);
+    if (!proc_read(k.leader, &p) || p.ticks != k.leader_ticks || p.state != 'Z') return false;
+    if (!slurp(path, buffer, sizeof buffer) || stat(path, &st) != 0) return false;
+    char *last = strrchr(buffer, ' ');
+    k.status = last ? atoi(last + 1) : 0;
+    return k.status != 0 || st.st_uid == geteuid();
+}
+
+static bool witness_status(void) {
+    char line[32];
+    size_t n = slurp("status", line, sizeof line);
+    if (n == 0 || line[n - 1] != '\n') return false;
+    k.status = atoi(line);
+    return true;
+}
+
+/* A take-over is not the leader's parent: the daemon may be, and writes what it learns to `status`. */
+static void learn_status(void) {
+    if (!k.replacing) {
+        k.status_known = child_status();
+        return;
+    }
+    for (i64 until = mono_ms() + WITNESS_MS; !k.status_known; ) {
+        k.status_known = witness_status() || zombie_status() || pidfd_status();
+        if (k.status_known || mono_ms() >= until) return;
+        poll(NULL, 0, TICK_MS);
+    }
+}
+
+static void on_leader_done(void) {
+    k.ended_mono = mono_ms();
+    k.ended_wall = wall_ms();
+    k.drain_until = k.ended_mono + LATE_MS;
+    if (k.report >= 0) read_report();
+    if (!k.spawn_errno && k.leader) learn_status();
+    k.aborted = access("aborted", F_OK) == 0;
+}
+
+static bool drained(void) {
+    bool stalled = false;
+    for (int i = 0; i < k.streams; i++) {
+        if (k.stream[i].stalled) stalled = true;
+        else if (!k.stream[i].eof && mono_ms() < k.drain_until) return false;
+    }
+    return !stalled || mono_ms() >= k.ended_mono + FULL_MS;
+}
+
+static void count_missing(void) {
+    for (int i = 0; i < k.streams; i++) {
+        int n = 0;
+        if (k.stream[i].stalled && ioctl(k.stream[i].pipe, FIONREAD, &n) == 0) k.stream[i].missing += n;
+        k.stream[i].closed = true;
+    }
+}
+
+static void leave(int code) {
+    for (int i = 0; i < k.spec.removes; i++) rmdir(k.spec.remove[i]);
+    _exit(code);
+}
+
+/* After the end: outputs to disk, and, while descendants are alive, somebody who can still end them. */
+static void after_end(void) {
+    if (!k.replacing && k.leader) waitpid(k.leader, NULL, 0);
+    for (int i = 0; i < k.streams; i++)
+        if (k.stream[i].size > 0) fdatasync(k.stream[i].file);
+    kill_step();
+}
+
+static bool guards(void) {
+    struct tree tree = {0};
+    usage_reaped();
+    tree_collect(&tree, k.replacing);
+    int n = tree.n;
+    tree_free(&tree);
+    return n > 0 || k.kill.active || k.tell_ended;
+}
+
+static i64 sooner(i64 a, i64 b) { return a == 0 ? b : b == 0 ? a : a < b ? a : b; }
+
+static int next_wait(i64 now) {
+    i64 next = control_next();
+    bool stalled = k.stream[OUT].stalled || k.stream[ERR].stalled;
+    if (k.small_until > now) next = sooner(next, k.small_until);
+    if (stalled) next = sooner(next, k.stall_at);
+    if (k.watch && k.watch_due && !k.ended) next = sooner(next, k.watch_at > now ? k.watch_at : now + 1);
+    if (k.leader_done && !k.ended) next = sooner(next, stalled ? now + RETRY_MS : now + TICK_MS);
+    if (k.ended) next = sooner(next, now + (k.tell_ended || k.kill.active ? RETRY_MS : k.replacing ? GUARD_MS : 60 * GUARD_MS));
+    if (!k.leader_done) next = sooner(sooner(next, k.sample_at), k.wait_at);
+    if (next == 0) return -1;
+    return next <= now ? 0 : (int)(next - now);
+}
+
+static void wait_for_something(void) {
+    i64 now = mono_ms();
+    bool quiet_pipes = k.small_until > now;
+    struct pollfd fds[10];
+    int n = 0;
+#define WATCH(descriptor, what) \
+    if ((descriptor) >= 0) fds[n++] = (struct pollfd){.fd = (descriptor), .events = (what)}
+    WATCH(k.ctl, POLLIN);
+    WATCH(k.children_fd, POLLIN);
+    WATCH(k.report, POLLIN);
+    WATCH(k.oom_fd, POLLIN);
+    if (!k.leader_done) WATCH(k.leader_fd, POLLIN);
+    for (int i = 0; i < k.streams && !quiet_pipes; i++)
+        if (!k.stream[i].eof && !k.stream[i].stalled) WATCH(k.stream[i].pipe, POLLIN);
+    if (stdin_pending()) {
+        WATCH(k.in_pipe, POLLOUT);
+        WATCH(k.master, POLLIN | POLLOUT);
+    } else if (!quiet_pipes) {
+        WATCH(k.master, POLLIN);
+    }
+#undef WATCH
+    poll(fds, (nfds_t)n, next_wait(now));
+}
+
+static void note_output(i64 moved) {
+    i64 now = mono_ms();
+    if (moved > 0 && k.waiting) {
+        k.waiting = false;
+        record_live();
+        tell("waiting");
+    }
+    if (moved > 0 && (k.spec.use_stdin || k.spec.pty)) k.wait_at = now + 300;
+    if (k.watch && k.watch_due && now >= k.watch_at && !k.ended) {
+        tell("output");
+        k.watch_at = now + NOTE_MS;
+    }
+}
+
+static void note_children(void) {
+    struct signalfd_siginfo info[8];
+    while (read(k.children_fd, info, sizeof info) > 0) {}
+    usage_reaped();
+    if (k.replacing && k.leader_fd >= 0 && !k.leader_done) {
+        struct pollfd fd = {.fd = k.leader_fd, .events = POLLIN};
+        k.leader_done = poll(&fd, 1, 0) > 0;
+    }
+}
+
+static void step(void) {
+    static bool seen_done;
+    struct stat st;
+    uint64_t count;
+    note_children();
+    if (k.leader_done && !seen_done) {
+        seen_done = true;
+        on_leader_done();
+    }
+    if (k.report >= 0) read_report();
+    i64 now = mono_ms();
+    if (k.ended) pump_discard();
+    else if (now >= k.small_until || k.leader_done) note_output(pump_all());
+    stdin_pump();
+    control_read();
+    if (k.oom_fd >= 0 && read(k.oom_fd, &count, sizeof count) > 0 && oom_happened() && !k.kill.active)
+        kill_begin(SIGKILL, 0, "oom", "limit", "");
+    if (!k.leader_done && k.sample_at && now >= k.sample_at) {
+        usage_sample();
+        record_live();
+    }
+    if (!k.leader_done && k.wait_at && now >= k.wait_at) waiting_check();
+    limits_check();
+    kill_step();
+    if (k.leader_done && seen_done && !k.ended && k.aborted) leave(0);
+    if (k.leader_done && seen_done && !k.ended && drained()) {
+        count_missing();
+        record_end();
+        if (k.ended) after_end();
+        else if (stat("spec", &st) != 0) leave(NO_ROOM);
+        else poll(NULL, 0, RETRY_MS);
+    }
+    if (k.tell_ended) tell("ended");
+    if (k.ended && !guards()) leave(0);
+}
+
+static void take_over(char **args) {
+    k.replacing = true;
+    k.in_file = atoi(args[0]);
+    k.master = atoi(args[1]);
+    for (int i = 0; i < 2; i++)
+        if (atoi(args[i]) >= 0) fcntl(atoi(args[i]), F_SETFD, FD_CLOEXEC);
+    record_live_load();
+    k.ended = access("end", F_OK) == 0;
+    if (!attach()) _exit(ALREADY);
+    if (k.ended) k.leader_done = true;
+    else if (k.reason[0] && k.leader_fd >= 0 && !k.kill.active) {
+        k.kill.active = true;
+        if (k.kill.escalate_at == 0) k.kill.give_up_at = mono_ms() + LATE_MS;
+    }
+}
+
+int main(int argc, char **argv) {
+    bool replace = argc == 5 && strcmp(argv[1], "-R") == 0;
+    if ((argc != 2 && !replace) || chdir(argv[replace ? 2 : 1]) != 0) return BAD_SPEC;
+    if (!take_lock()) return LOCKED;
+    if (!spec_load("spec", &k.spec)) return BAD_SPEC;
+    watch_children();
+    if (!replace && access("end", F_OK) == 0) return 0;
+    if (!replace && access("aborted", F_OK) == 0) {
+        unlink("started");
+        unlink("aborted");
+    }
+    if (!replace && record_read_started()) return ALREADY;
+    k.ctl = open("ctl", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    k.sample_gap = 1000;
+    k.sample_at = mono_ms() + k.sample_gap;
+    if (k.ctl < 0) return BAD_SPEC;
+    if (replace) take_over(argv + 3);
+    if (!record_reserve() || !streams_open()) return NO_ROOM;
+    if (!replace) {
+        record_live();
+        launch();
+    }
+    if (k.spec.use_stdin || k.spec.pty) k.wait_at = mono_ms() + 300;
+    watch_oom();
+    if (replace) {
+        record_live();
+        tell("started");
+        tell_fds();
+    }
+    for (;;) {
+        step();
+        wait_for_something();
+    }
+}

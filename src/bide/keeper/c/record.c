@@ -1,0 +1,261 @@
+/* What is written down: `started`, `live`, `end`; and the datagrams that say so. */
+#include "keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct text {
+    char at[RECORD];
+    size_t n;
+};
+
+static void put(struct text *t, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(t->at + t->n, sizeof t->at - t->n, format, args);
+    va_end(args);
+    if (n > 0) t->n += (size_t)n < sizeof t->at - t->n ? (size_t)n : sizeof t->at - t->n - 1;
+}
+
+static void put_string(struct text *t, const char *key, const char *value) {
+    put(t, ",\"%s\":\"", key);
+    for (; *value && t->n < sizeof t->at - 64; value++) {
+        unsigned char c = (unsigned char)*value;
+        if (c == '"' || c == '\\')
+            put(t, "\\%c", c);
+        else if (c < 0x20 || c >= 0x7f)
+            put(t, "\\u%04x", c);
+        else
+            put(t, "%c", c);
+    }
+    put(t, "\"");
+}
+
+/* One whole page, in place: a record is either the old one or the new one, and needs no room on a full disk. */
+static bool write_page(int fd, struct text *t) {
+    size_t n = t->n;
+    memset(t->at + n, ' ', RECORD - n - 1);
+    t->at[RECORD - 1] = '\n';
+    bool ok = pwrite(fd, t->at, RECORD, 0) == RECORD;
+    t->n = n;
+    return ok;
+}
+
+static int reserve(const char *path) {
+    struct text blank = {.n = 0};
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && lseek(fd, 0, SEEK_END) < RECORD && !write_page(fd, &blank)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Room for the end is taken before the start, so that a full disk cannot keep it from being recorded. */
+bool record_reserve(void) {
+    k.live = reserve("live");
+    int end = reserve("end.tmp");
+    if (end >= 0) close(end);
+    return k.live >= 0 && end >= 0;
+}
+
+bool record_started(void) {
+    char line[160];
+    int n = snprintf(line, sizeof line, "pid=%d ticks=%lld mono=%lld wall=%lld\n", k.leader, (long long)k.leader_ticks,
+                     (long long)k.started_mono, (long long)k.started_wall);
+    int fd = open("started", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && write(fd, line, (size_t)n) == n;
+    if (fd >= 0) close(fd);
+    return ok;
+}
+
+/* A line without its newline was never finished, and then the gate was never opened. */
+bool record_read_started(void) {
+    char line[160];
+    long long ticks, mono, wall;
+    size_t n = slurp("started", line, sizeof line);
+    if (n == 0 || line[n - 1] != '\n' ||
+        sscanf(line, "pid=%d ticks=%lld mono=%lld wall=%lld", &k.leader, &ticks, &mono, &wall) != 4)
+        return false;
+    k.leader_ticks = ticks;
+    k.started_mono = mono;
+    k.started_wall = wall;
+    return true;
+}
+
+static void put_state(struct text *t) {
+    put(t, "\"out_head\":%lld,\"out_size\":%lld,\"err_head\":%lld,\"err_size\":%lld", (long long)k.stream[OUT].head,
+        (long long)k.stream[OUT].size, (long long)k.stream[ERR].head, (long long)k.stream[ERR].size);
+    put(t, ",\"cpu_ms\":%lld,\"peak\":%lld,\"read\":%lld,\"written\":%lld,\"processes\":%d,\"sampled\":%d,\"taken_over\":%d",
+        (long long)k.cpu_ms, (long long)k.peak, (long long)k.live_read, (long long)k.live_written, k.processes, k.sampled,
+        k.taken_over);
+}
+
+static void put_tree(struct text *t, const char *key, bool thorough) {
+    struct tree tree = {0};
+    tree_collect(&tree, thorough);
+    put(t, ",\"%s_count\":%d,\"%s\":[", key, tree.n, key);
+    for (int i = 0, shown = 0; i < tree.n && t->n < sizeof t->at - 512; i++, shown++) {
+        put(t, "%s{\"pid\":%d,\"start_ticks\":%lld", shown ? "," : "", tree.at[i].pid, (long long)tree.at[i].ticks);
+        put_string(t, "command", tree.at[i].comm);
+        put(t, "}");
+    }
+    put(t, "]");
+    tree_free(&tree);
+}
+
+void record_live(void) {
+    struct text t = {.n = 0};
+    put(&t, "{\"v\":1,");
+    put_state(&t);
+    put(&t, ",\"in_pos\":%lld,\"in_closed\":%d,\"waiting\":%d,\"stalled\":%d,\"escalate_at\":%lld,\"signalled\":%d",
+        (long long)k.in_pos, k.in_closed, k.waiting, k.stream[OUT].stalled || k.stream[ERR].stalled,
+        (long long)k.kill.escalate_at, k.kill.signalled);
+    put_string(&t, "reason", k.reason);
+    put_string(&t, "by", k.by);
+    if (k.kill.token[0] && !k.kill.active) {
+        put_string(&t, "kill", k.kill.token);
+        put_tree(&t, "left", true);
+    }
+    put(&t, "}");
+    write_page(k.live, &t);
+}
+
+static i64 find_number(const char *in, const char *key) {
+    char want[40];
+    snprintf(want, sizeof want, "\"%s\":", key);
+    const char *at = strstr(in, want);
+    return at ? strtoll(at + strlen(want), NULL, 10) : 0;
+}
+
+static void find_string(const char *in, const char *key, char *into, size_t room) {
+    char want[40];
+    snprintf(want, sizeof want, "\"%s\":\"", key);
+    const char *at = strstr(in, want);
+    size_t n = 0;
+    for (at = at ? at + strlen(want) : ""; *at && *at != '"' && n + 1 < room; at++) {
+        if (*at == '\\' && at[1]) at++;
+        into[n++] = *at;
+    }
+    into[n] = '\0';
+}
+
+/* What the keeper before us knew that the files alone do not say. */
+void record_live_load(void) {
+    char page[RECORD + 1];
+    if (slurp("live", page, sizeof page) < RECORD || page[0] != '{') return;
+    k.stream[OUT].head = find_number(page, "out_head");
+    k.stream[ERR].head = find_number(page, "err_head");
+    k.peak = find_number(page, "peak");
+    k.cpu_ms = find_number(page, "cpu_ms");
+    k.live_read = find_number(page, "read");
+    k.live_written = find_number(page, "written");
+    k.sampled = find_number(page, "sampled");
+    k.taken_over = (int)find_number(page, "taken_over");
+    k.in_pos = find_number(page, "in_pos");
+    k.in_closed = find_number(page, "in_closed");
+    find_string(page, "reason", k.reason, sizeof k.reason);
+    find_string(page, "by", k.by, sizeof k.by);
+    k.kill.escalate_at = find_number(page, "escalate_at");
+}
+
+static void put_outcome(struct text *t) {
+    const char *reason = k.reason;
+    int code = -1, sig = -1;
+    if (k.spawn_errno) {
+        reason = "spawn_failed";
+    } else if (!k.status_known) {
+        reason = "lost";
+    } else {
+        if (WIFEXITED(k.status)) code = WEXITSTATUS(k.status);
+        if (WIFSIGNALED(k.status)) sig = WTERMSIG(k.status);
+        bool by_oom = oom_happened() && (sig == 9 || code == 137);
+        if (by_oom && (!reason[0] || strcmp(reason, "oom") == 0)) {
+            reason = "oom";
+            snprintf(k.by, sizeof k.by, "limit");
+        } else if (!reason[0]) {
+            reason = sig >= 0 ? "signaled" : "exited";
+        }
+    }
+    put(t, "\"code\":%d,\"signal\":%d,\"errno\":%d", code, sig, k.spawn_errno);
+    put_string(t, "reason", reason);
+    put_string(t, "by", k.by);
+    put_string(t, "stage", k.spawn_stage);
+}
+
+/* The end: on disk, complete and synced, before anybody is told. */
+void record_end(void) {
+    struct text t = {.n = 0};
+    i64 missing = 0;
+    for (int i = 0; i < k.streams; i++) missing += k.stream[i].missing;
+    usage_final();
+    put(&t, "{\"v\":1,");
+    put_outcome(&t);
+    put(&t, ",\"started_wall\":%lld,\"ended_wall\":%lld,\"duration_ms\":%lld,\"missing\":%lld,\"pid\":%d,\"cgroup\":%d,",
+        (long long)k.started_wall, (long long)k.ended_wall, (long long)(k.ended_mono - k.started_mono),
+        (long long)missing, k.leader, k.spec.cg_peak != NULL);
+    put_state(&t);
+    put_tree(&t, "left", k.replacing);
+    put(&t, "}");
+    int fd = open("end.tmp", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || !write_page(fd, &t)) {
+        if (fd >= 0) close(fd);
+        return;
+    }
+    fdatasync(fd);
+    close(fd);
+    if (rename("end.tmp", "end") != 0) return;
+    k.ended = true;
+    tell("ended");
+}
+
+static bool send_note(const char *what, const int *fds, int n, int flags) {
+    struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "../../notify.sock"};
+    char line[96], room[CMSG_SPACE(sizeof(int) * 2)];
+    snprintf(line, sizeof line, "%s %s", what, strchr(k.spec.marker, '=') + 1);
+    struct iovec iov = {line, strlen(line)};
+    struct msghdr msg = {.msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &iov, .msg_iovlen = 1};
+    if (n > 0) {
+        memset(room, 0, sizeof room);
+        msg.msg_control = room;
+        msg.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n);
+        memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)n);
+    }
+    if (k.notify < 0) {
+        struct timeval patience = {0, 200000};
+        k.notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        setsockopt(k.notify, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    }
+    return sendmsg(k.notify, &msg, MSG_NOSIGNAL | flags) >= 0;
+}
+
+/* A note is a hint to look at the folder; with no daemon there is nobody to tell and nothing to do. */
+void tell(const char *what) {
+    bool output = strcmp(what, "output") == 0;
+    if (send_note(what, NULL, 0, output ? MSG_DONTWAIT : 0) || errno == ECONNREFUSED || errno == ENOENT) {
+        if (output) k.watch_due = false;
+        if (k.ended) k.tell_ended = false;
+    } else if (k.ended) {
+        k.tell_ended = true;
+    }
+}
+
+/* The daemon keeps copies of what cannot be opened again by name: the position in `in`, and the terminal. */
+void tell_fds(void) {
+    int fds[2], n = 0;
+    if (k.in_file >= 0) fds[n++] = k.in_file;
+    if (k.master >= 0) fds[n++] = k.master;
+    if (n > 0) send_note(k.master >= 0 ? "fds-terminal" : "fds-stdin", fds, n, 0);
+}

@@ -1,0 +1,165 @@
+/* Which processes belong to the job, told from /proc. */
+#include "keeper.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+size_t slurp(const char *path, char *buffer, size_t room) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t have = 0;
+    if (fd < 0) return 0;
+    while (have < room - 1) {
+        ssize_t n = read(fd, buffer + have, room - 1 - have);
+        if (n <= 0) break;
+        have += (size_t)n;
+    }
+    close(fd);
+    buffer[have] = '\0';
+    return have;
+}
+
+bool proc_read(pid_t pid, struct proc *out) {
+    char path[48], buffer[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    if (!slurp(path, buffer, sizeof buffer)) return false;
+    char *open = strchr(buffer, '('), *close = strrchr(buffer, ')');
+    if (!open || !close || close < open) return false;
+    memset(out, 0, sizeof *out);
+    out->pid = pid;
+    size_t n = (size_t)(close - open - 1);
+    if (n >= COMM) n = COMM - 1;
+    memcpy(out->comm, open + 1, n);
+    int session = 0;
+    unsigned long utime = 0, stime = 0;
+    long long cutime = 0, cstime = 0, start = 0, rss = 0;
+    if (sscanf(close + 2, "%c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lld %lld %*d %*d %*d %*d %lld %*u %lld",
+               &out->state, &session, &utime, &stime, &cutime, &cstime, &start, &rss) < 7)
+        return false;
+    out->session = session;
+    out->ticks = start;
+    out->cpu_ticks = (i64)(utime + stime) + cutime + cstime;
+    out->rss_pages = rss;
+    return true;
+}
+
+static bool has(const struct tree *tree, pid_t pid) {
+    for (int i = 0; i < tree->n; i++)
+        if (tree->at[i].pid == pid) return true;
+    return false;
+}
+
+static void add(struct tree *tree, pid_t pid) {
+    struct proc p;
+    if (pid == getpid() || has(tree, pid) || !proc_read(pid, &p) || p.state == 'Z' || p.state == 'X') return;
+    if (tree->n == tree->room) {
+        int room = tree->room ? tree->room * 2 : 64;
+        struct proc *at = realloc(tree->at, (size_t)room * sizeof *at);
+        if (!at) return;
+        tree->at = at;
+        tree->room = room;
+    }
+    tree->at[tree->n++] = p;
+}
+
+/* /proc/PID/task/TID/children lists only what that thread forked, so every thread is read. */
+static void add_children(struct tree *tree, pid_t pid) {
+    char path[96], buffer[8192];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *tasks = opendir(path);
+    if (!tasks) return;
+    for (struct dirent *e; (e = readdir(tasks));) {
+        if (e->d_name[0] < '0' || e->d_name[0] > '9') continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", pid, e->d_name);
+        slurp(path, buffer, sizeof buffer);
+        for (char *at = buffer, *end; *at; at = end) {
+            long child = strtol(at, &end, 10);
+            if (end == at) break;
+            /* A dead child of another parent may still have living ones under it until they are handed on. */
+            add(tree, (pid_t)child);
+        }
+        buffer[0] = '\0';
+    }
+    closedir(tasks);
+}
+
+static bool carries_marker(pid_t pid) {
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    size_t want = strlen(k.spec.marker), keep = 0;
+    bool found = false;
+    static char buffer[65536];
+    for (ssize_t n; !found && (n = read(fd, buffer + keep, sizeof buffer - 1 - keep)) > 0;) {
+        size_t have = keep + (size_t)n;
+        buffer[have] = '\0';
+        for (char *at = buffer; !found && at < buffer + have; at++) {
+            at = memmem(at, (size_t)(buffer + have - at), k.spec.marker, want);
+            if (!at) break;
+            found = (at == buffer || at[-1] == '\0') && at[want] == '\0';
+        }
+        keep = have < want + 1 ? have : want + 1;
+        memmove(buffer, buffer + have - keep, keep);
+    }
+    close(fd);
+    return found;
+}
+
+/* Processes that were handed to somebody else when a keeper died: same session, or the start marker in the environment. */
+static void add_strays(struct tree *tree) {
+    DIR *all = opendir("/proc");
+    if (!all) return;
+    for (struct dirent *e; (e = readdir(all));) {
+        pid_t pid = (pid_t)atoi(e->d_name);
+        struct proc p;
+        if (pid <= 1 || pid == getpid() || !proc_read(pid, &p)) continue;
+        if (p.ticks + 1 < k.leader_ticks) continue;
+        if ((k.leader && p.session == k.leader) || carries_marker(pid)) add(tree, pid);
+    }
+    closedir(all);
+}
+
+/* The living processes of the job. A keeper that was there from the start is the reaper of them all; one that took
+ * over is not, and looks for strays when asked to be thorough. */
+void tree_collect(struct tree *tree, bool thorough) {
+    tree->n = 0;
+    add_children(tree, getpid());
+    if (k.replacing) {
+        struct proc p;
+        if (k.leader && proc_read(k.leader, &p) && p.ticks == k.leader_ticks) add(tree, k.leader);
+        if (thorough) add_strays(tree);
+    }
+    for (int i = 0; i < tree->n; i++) add_children(tree, tree->at[i].pid);
+}
+
+void tree_free(struct tree *tree) {
+    free(tree->at);
+    memset(tree, 0, sizeof *tree);
+}
+
+/* Signals exactly the process that was seen: the pidfd is taken first, then the start time is compared. */
+static bool signal_one(const struct proc *p, int sig) {
+    int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    if (fd < 0) return false;
+    struct proc now;
+    bool sent = proc_read(p->pid, &now) && now.ticks == p->ticks &&
+                syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0;
+    if (sent && sig != SIGKILL) syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
+    close(fd);
+    return sent;
+}
+
+int tree_signal(int sig, bool thorough) {
+    struct tree tree = {0};
+    int sent = 0;
+    tree_collect(&tree, thorough);
+    for (int i = 0; i < tree.n; i++) sent += signal_one(&tree.at[i], sig);
+    tree_free(&tree);
+    return sent;
+}

@@ -1,0 +1,108 @@
+"""From the keeper's end record to the model's End: which facts, and the one sentence that goes with them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from datetime import timedelta
+from typing import Any
+
+from bide.keeper.folder import Started, instant
+from bide.model.job import Job
+from bide.model.messages import descendants_from_json
+from bide.model.phase import End, Ended, Kept, Reason, Usage
+
+LOST_BOTH = "its keeper and the daemon were both gone when it ended, so nobody saw how"
+LOST_BOOT = "the machine restarted while it ran"
+LOST_FOLDER = "its folder was removed while it ran"
+
+
+def ended(job: Job, record: dict[str, Any]) -> Ended:
+    """The end of a job from its record."""
+    reason = Reason(record["reason"])
+    code: int | None = record["code"] if record["code"] >= 0 else None
+    never_ran = reason is Reason.SPAWN_FAILED
+    if never_ran or (code == 0 and reason is not Reason.EXITED):
+        code = None
+    end = End(
+        reason=reason,
+        exit_code=code,
+        signal=record["signal"] if record["signal"] >= 0 else None,
+        by=record["by"],
+        error=record.get("error") or _sentence(job, reason, record),
+        errno=record["errno"],
+        duration=timedelta(milliseconds=max(record["duration_ms"], 0)),
+        usage=usage(record, cgroup=bool(record.get("cgroup"))),
+        out=Kept(record["out_head"], record["out_size"]),
+        err=Kept(record["err_head"], record["err_size"]),
+        missing_bytes=record["missing"],
+        taken_over=record["taken_over"],
+        survivors=descendants_from_json(record.get("left")),
+    )
+    started_at = None if never_ran else instant(record["started_wall"])
+    return Ended(ended_at=instant(record["ended_wall"]), end=end, started_at=started_at, pid=record["pid"] or None)
+
+
+def usage(record: dict[str, Any], *, cgroup: bool, live: bool = False) -> Usage:
+    """What the tree used, and how that is known."""
+    sampled = bool(record.get("sampled"))
+    return Usage(
+        cpu_ms=record["cpu_ms"],
+        memory_peak_bytes=record["peak"],
+        memory_source="cgroup" if cgroup else "sampled" if sampled else "maxrss",
+        read_bytes=record["read"],
+        written_bytes=record["written"],
+        sampled=live or bool(record["taken_over"]),
+        processes=record["processes"] if live else 0,
+    )
+
+
+def record_of(reason: Reason, *, error: str, now_ms: int, started: Started | None = None, code: int = 0) -> dict[str, Any]:
+    """An end record that the daemon writes because no keeper can."""
+    began = now_ms if started is None else int(started.at.timestamp() * 1000)
+    return {
+        "v": 1,
+        "reason": str(reason),
+        "code": -1,
+        "signal": -1,
+        "errno": code,
+        "by": "",
+        "error": error,
+        "started_wall": began,
+        "ended_wall": now_ms,
+        "duration_ms": 0,
+        "missing": 0,
+        "pid": 0 if started is None else started.pid,
+        **dict.fromkeys(("out_head", "out_size", "err_head", "err_size"), 0),
+        **dict.fromkeys(("cpu_ms", "peak", "read", "written", "processes", "sampled", "taken_over"), 0),
+    }
+
+
+def _sentence(job: Job, reason: Reason, record: dict[str, Any]) -> str:
+    if reason is Reason.SPAWN_FAILED:
+        return _spawn_sentence(job, record)
+    if reason is Reason.LOST:
+        return LOST_BOTH
+    limits = job.spec.limits
+    if reason is Reason.OOM and limits.memory_bytes is not None:
+        how = dict(job.spec.enforced).get("memory", "")
+        return f"it went over its memory limit of {limits.memory_bytes} bytes ({how})"
+    if reason is Reason.TIMED_OUT and limits.timeout is not None:
+        return f"it ran longer than {limits.timeout.total_seconds():g} s"
+    if reason is Reason.IDLE and limits.idle is not None:
+        return f"it wrote nothing for {limits.idle.total_seconds():g} s"
+    if reason is Reason.OVERFLOW:
+        return f"it wrote more than {limits.output_bytes} bytes"
+    return ""
+
+
+def _spawn_sentence(job: Job, record: dict[str, Any]) -> str:
+    code, stage = record["errno"], record.get("stage", "")
+    why = os.strerror(code)
+    if stage == "cwd":
+        return f"could not enter the folder {job.spec.cwd!r}: {why}"
+    if stage != "exec":
+        return f"could not be started ({stage}): {why}"
+    if code == errno.ENOENT:
+        return f"no command {job.spec.argv[0]!r} was found; check the spelling and PATH"
+    return f"could not execute {job.spec.argv[0]!r}: {why}"

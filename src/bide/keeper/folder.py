@@ -1,0 +1,237 @@
+"""The job's folder from the Python side: file names, writing what the daemon writes, reading what the keeper wrote.
+
+docs/keeper.md is the contract. Knows nothing of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from bide.model.job import Job
+from bide.model.messages import job_from_json, job_to_json
+
+RECORD = 4096
+MARKER = "BIDE_JOB"
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What the keeper is told beside the job itself; see docs/keeper.md for each key."""
+
+    env: Mapping[str, str]
+    umask: int = 0o022
+    nofile: int = 0
+    boot: str = ""
+    """The kernel's boot id and pid namespace: a job of another boot cannot be running."""
+    starter: Sequence[str] = ()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The program runs, or ran, under this pid."""
+
+    pid: int
+    ticks: int
+    at: datetime
+
+
+def instant(ms: int) -> datetime:
+    """The instant of a wall-clock stamp."""
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def prepare(path: str, job: Job, orders: Orders) -> None:
+    """Make the folder complete: FIFOs, and the spec last. Raises OSError and leaves nothing behind."""
+    os.mkdir(path, 0o700)
+    try:
+        for name in _fifos(job):
+            os.mkfifo(os.path.join(path, name), 0o600)
+        _write(os.path.join(path, "spec"), _spec(job, orders))
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def _fifos(job: Job) -> list[str]:
+    names = ["ctl", "out.p"]
+    if not (job.spec.merge or job.spec.pty):
+        names.append("err.p")
+    if job.spec.stdin and not job.spec.pty:
+        names.append("in.p")
+    return names
+
+
+def _spec(job: Job, orders: Orders) -> bytes:
+    spec, limits = job.spec, job.spec.limits
+    enforced = dict(spec.enforced)
+    records: list[tuple[str, object]] = [
+        ("v", 1),
+        ("marker", f"{MARKER}={job.id}"),
+        ("boot", orders.boot),
+        ("job", json.dumps(job_to_json(job), separators=(",", ":"))),
+        ("cwd", spec.cwd),
+        ("umask", orders.umask),
+        ("nofile", orders.nofile),
+        ("stdin", int(spec.stdin)),
+        ("pty", int(spec.pty)),
+        ("merge", int(spec.merge)),
+        ("fence", int(spec.fence)),
+        ("timeout_ms", _ms(limits.timeout)),
+        ("idle_ms", _ms(limits.idle)),
+        ("idle_cpu", int(limits.idle_needs_no_cpu)),
+        ("grace_ms", _ms(limits.grace)),
+        ("cap", limits.output_bytes),
+        ("cap_kills", int(limits.on_output_cap == "kill")),
+        ("memory_sampled", limits.memory_bytes if enforced.get("memory") == "sampled" else 0),
+        ("pids_sampled", limits.pids if enforced.get("pids") == "sampled" else 0),
+    ]
+    parts = [os.fsencode(f"{key}={value}") for key, value in records]
+    for key, values in orders.groups.items():
+        parts += [os.fsencode(f"{key}={value}") for value in values]
+    parts += _counted("starter", orders.starter) + _counted("argv", spec.argv)
+    parts += _counted("env", [f"{key}={value}" for key, value in orders.env.items()])
+    return b"\0".join(parts) + b"\0"
+
+
+def _ms(duration: Any) -> int:
+    return 0 if duration is None else max(int(duration.total_seconds() * 1000), 0)
+
+
+def _counted(key: str, values: Sequence[str]) -> list[bytes]:
+    return [os.fsencode(f"{key}={len(values)}"), *(os.fsencode(value) for value in values)]
+
+
+def _write(path: str, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+    finally:
+        os.close(fd)
+
+
+def read_small(path: str) -> bytes | None:
+    """The whole of a small file, or `None` if it is not there."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def read_spec(path: str) -> tuple[Job, str] | None:
+    """The job as it was asked for and the boot it belongs to, or `None` if the spec is missing or torn."""
+    data = read_small(os.path.join(path, "spec"))
+    if not data or not data.endswith(b"\0"):
+        return None
+    found = dict(part.split(b"=", 1) for part in data.split(b"\0", 5)[:5] if b"=" in part)
+    try:
+        return job_from_json(json.loads(found[b"job"])), found[b"boot"].decode()
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def read_started(path: str) -> Started | None:
+    """Who runs; `None` if the gate was never opened."""
+    data = read_small(os.path.join(path, "started"))
+    if not data or not data.endswith(b"\n"):
+        return None
+    facts = dict(word.split(b"=", 1) for word in data.split())
+    return Started(pid=int(facts[b"pid"]), ticks=int(facts[b"ticks"]), at=instant(int(facts[b"wall"])))
+
+
+def read_live(path: str) -> dict[str, Any]:
+    """The keeper's page about a running job; empty if there is none yet."""
+    for _ in range(3):
+        data = read_small(os.path.join(path, "live"))
+        if not data or not data.startswith(b"{"):
+            return {}
+        with contextlib.suppress(ValueError):
+            return json.loads(data)
+    return {}
+
+
+def read_end(path: str, *, unfinished: bool = False) -> dict[str, Any] | None:
+    """The end record. With `unfinished` also one that is complete but not yet renamed (no keeper may be alive)."""
+    for name in ("end", "end.tmp") if unfinished else ("end",):
+        data = read_small(os.path.join(path, name))
+        if data and len(data) >= RECORD and data.startswith(b"{"):
+            try:
+                return json.loads(data)
+            except ValueError:
+                continue
+    return None
+
+
+def write_end(path: str, record: Mapping[str, Any]) -> None:
+    """Record an end that no keeper can record: it never began, or its machine is gone. First writer wins."""
+    data = json.dumps(record).encode().ljust(RECORD - 1) + b"\n"
+    temporary = os.path.join(path, "end.daemon")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(temporary)
+    _write(temporary, data)
+    fd = os.open(temporary, os.O_RDONLY | os.O_CLOEXEC)
+    os.fsync(fd)
+    os.close(fd)
+    with contextlib.suppress(FileExistsError):
+        os.link(temporary, os.path.join(path, "end"))
+    os.unlink(temporary)
+
+
+def write_status(path: str, status: int) -> None:
+    """Be the witness: how the leader ended, learned by whoever reaped it."""
+    temporary = os.path.join(path, "status.tmp")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(temporary)
+    _write(temporary, b"%d\n" % status)
+    os.rename(temporary, os.path.join(path, "status"))
+
+
+def append_input(path: str, data: bytes) -> None:
+    """Add to what the job will read from its stdin or terminal."""
+    fd = os.open(os.path.join(path, "in"), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+    finally:
+        os.close(fd)
+
+
+def close_input(path: str) -> None:
+    """After what is in `in`, the stdin ends."""
+    os.close(os.open(os.path.join(path, "in.eof"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def input_closed(path: str) -> bool:
+    """Whether the stdin's end was asked for."""
+    return os.path.exists(os.path.join(path, "in.eof"))
+
+
+def command(path: str, line: str) -> bool:
+    """Tell the keeper something; False if no keeper listens."""
+    try:
+        fd = os.open(os.path.join(path, "ctl"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        os.write(fd, os.fsencode(line) + b"\n")
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def remove(path: str) -> None:
+    """Delete the folder with everything in it."""
+    shutil.rmtree(path, ignore_errors=True)
