@@ -5,11 +5,12 @@ The docstrings here are the ones the doors show.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, Unpack
 
+from bide.model.event import Event
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.phase import Descendant
@@ -72,6 +73,14 @@ class Filter:
     """Created at this time or later."""
     until: datetime | None = None
     """Created before this time."""
+
+
+class Events(Protocol):
+    """What happens to jobs, as it happens."""
+
+    def follow(self, *, after: int | None = None, job: str | None = None) -> AsyncIterator[Event]:
+        """Every move after this sequence number (by default: from now on), in order, for ever."""
+        ...
 
 
 class Jobs(Protocol):

@@ -161,14 +161,15 @@ def read_live(path: str) -> dict[str, Any]:
 
 
 def read_end(path: str, *, unfinished: bool = False) -> dict[str, Any] | None:
-    """The end record. With `unfinished` also one that is complete but not yet renamed (no keeper may be alive)."""
+    """The end record. With `unfinished`, one that is complete but was not yet renamed is finished: no keeper may be alive."""
     for name in ("end", "end.tmp") if unfinished else ("end",):
         data = read_small(os.path.join(path, name))
         if data and len(data) >= RECORD and data.startswith(b"{"):
-            try:
-                return json.loads(data)
-            except ValueError:
-                continue
+            with contextlib.suppress(ValueError):
+                record = json.loads(data)
+                if name != "end":
+                    os.rename(os.path.join(path, name), os.path.join(path, "end"))
+                return record
     return None
 
 

@@ -1,18 +1,15 @@
-"""The wire form: model values to JSON and back. Times are ISO 8601 in UTC, durations are `*_ms`."""
+"""The wire form of jobs and requests: model values to JSON and back. Times are ISO 8601 in UTC, durations are `*_ms`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from bide.model.errors import BadRequest
 from bide.model.job import Facts, Job, JobId, Spec
 from bide.model.limits import Limits, OnOutputCap
-from bide.model.output import Match, Stream
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
 from bide.model.request import Request, check
-from bide.model.waiting import Mode, Until, Waited
 
 Json = dict[str, Any]
 
@@ -305,44 +302,3 @@ def _phase_from_json(body: Json) -> Phase:
     if body["phase"] == "running":
         return Running(started_at=cast("datetime", started_at), pid=body["pid"])
     return Queued()
-
-
-def until_to_json(until: Until) -> Json:
-    """The conditions of a wait."""
-    return {"log": until.log, "port": until.port, "http": until.http, "quiet_seconds": until.quiet_seconds}
-
-
-def wait_from_json(body: Mapping[str, Any]) -> tuple[list[str], Mode, Until, timedelta | None]:
-    """The arguments of `wait`."""
-    jobs = body.get("jobs")
-    if not isinstance(jobs, list):
-        raise BadRequest(detail="'jobs' must be a list of ids or names")
-    try:
-        mode = Mode(body.get("mode") or "all")
-        until = Until(**(body.get("until") or {}))
-    except (TypeError, ValueError) as error:
-        raise BadRequest(detail=f"the wait cannot be read: {error}") from error
-    return [str(job) for job in cast("list[object]", jobs)], mode, until, from_ms(body.get("timeout_ms"))
-
-
-def waited_to_json(waited: Waited) -> Json:
-    """What `wait` answers."""
-    match = waited.match
-    line = None
-    if match is not None:
-        line = {"stream": str(match.stream), "offset": match.offset, "line": match.line.decode("utf-8", "replace")}
-    return {
-        "met": waited.met,
-        "timed_out": waited.timed_out,
-        "match": line,
-        "jobs": [job_to_json(job) for job in waited.jobs],
-    }
-
-
-def waited_from_json(body: Json) -> Waited:
-    """What `wait` answered."""
-    line: Json | None = body["match"]
-    match = None
-    if line is not None:
-        match = Match(Stream(line["stream"]), line["offset"], str(line["line"]).encode())
-    return Waited(jobs=tuple(job_from_json(job) for job in body["jobs"]), met=body["met"], match=match)

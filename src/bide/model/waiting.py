@@ -30,10 +30,8 @@ class Until:
     """An http URL answers with a status below 400."""
     quiet_seconds: float | None = None
     """No output for this long."""
-
-    def __bool__(self) -> bool:
-        """Whether there is any condition."""
-        return self.log is not None or self.port is not None or self.http is not None or self.quiet_seconds is not None
+    input: bool | None = None
+    """A job asks for input; with False, none does (any more)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Waited:
     jobs: tuple[Job, ...]
     """All jobs waited for, as they are now, in the order given."""
     met: str
-    """`ended`, `log`, `port`, `http`, `quiet`, or `timeout`."""
+    """`ended`, `log`, `port`, `http`, `quiet`, `input`, or `timeout`."""
     match: Match | None = None
     """The line that matched, for `log`."""
 

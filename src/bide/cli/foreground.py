@@ -1,0 +1,146 @@
+"""A run in the foreground: the job's output passes through, and its status is ours."""
+
+import os
+import sys
+import time
+
+from bide.cli.exits import BROKEN_PIPE, INTERRUPTED, TIMED_OUT
+from bide.cli.following import Follower
+from bide.cli.interrupts import Interrupts
+from bide.cli.sinks import Sinks
+from bide.cli.terminal import complain
+from bide.client.http1 import quote
+from bide.model.errors import BideError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bide.cli.feeding import Feeder
+    from bide.client.blocking import Link
+    from bide.client.http1 import Json
+
+
+class Foreground:
+    """One streamed run. Whatever ends this command, the job goes on unless the user asks for a kill."""
+
+    def __init__(self, link: "Link", body: "Json", *, raw: bool, deadline_ms: int | None) -> None:
+        """With the body of the request, which has a key."""
+        self._link = link
+        self._sinks = Sinks(raw=raw)
+        self._follower = Follower(link, self._sinks, lambda: link.stream("POST", "/v1/jobs", body, {"follow": 1}))
+        self._feeds = bool(body["stdin"])
+        self._feeder: Feeder | None = None
+        self._deadline = None if deadline_ms is None else time.monotonic() + deadline_ms / 1000
+        self._interrupts = Interrupts()
+        self._prompt_told = False
+
+    def run(self) -> int:
+        """Follow the job to its end, the deadline, or the user's leave; the answer is the exit status."""
+        try:
+            with self._interrupts:
+                left_with = self._copy()
+        except KeyboardInterrupt:
+            left_with = self._detach()
+        except BrokenPipeError:
+            left_with = self._unread()
+        except BideError:
+            if self._follower.job:
+                complain(f"job {self._id} goes on; {self._how_to_return}")
+            raise
+        return self._report() if left_with is None else left_with
+
+    @property
+    def _id(self) -> str:
+        return str(self._follower.job["id"])
+
+    @property
+    def _how_to_return(self) -> str:
+        return f"come back with: bide wait {self._id}, or: bide logs -f {self._id}"
+
+    def _copy(self) -> int | None:
+        """Copy until the job ends (None), or until there is another status to leave with."""
+        while not self._follower.ended:
+            seconds = None if self._deadline is None else self._deadline - time.monotonic()
+            if seconds is not None and seconds <= 0 and self._follower.job:
+                complain(f"job {self._id} is still running; {self._how_to_return}")
+                return TIMED_OUT
+            try:
+                ready = self._interrupts.poll(self._descriptors(), seconds)
+            except KeyboardInterrupt:
+                status = self._interrupted()
+                if status is not None:
+                    return status
+                continue
+            self._pump(ready)
+        return None
+
+    def _descriptors(self) -> list[int]:
+        fds = [self._follower.fileno()]
+        if self._feeder is not None and not self._feeder.done:
+            fds.append(self._feeder.fileno())
+        return fds
+
+    def _pump(self, ready: list[int]) -> None:
+        if self._feeder is not None and not self._feeder.done and self._feeder.fileno() in ready:
+            self._feeder.pump()
+        if self._follower.fileno() in ready:
+            self._follower.pump()
+        if self._feeds and self._feeder is None and self._follower.job:
+            from bide.cli.feeding import Feeder  # noqa: PLC0415 - only a run with --stdin pays for it
+
+            self._feeder = Feeder(self._link.home, self._id)
+        self._tell_prompt()
+
+    def _tell_prompt(self) -> None:
+        """Say once, on a terminal, how to answer a job that asks for input and is not given ours."""
+        if self._follower.job.get("waiting") and not self._feeds and not self._prompt_told and os.isatty(2):
+            self._prompt_told = True
+            complain(f"job {self._id} waits for input; answer it with: bide send {self._id} TEXT")
+
+    def _interrupted(self) -> int | None:
+        """Ctrl-C: the status to leave with, or None to go on."""
+        while not self._follower.job:
+            self._follower.pump()
+        if self._follower.ended:
+            return None
+        if not (os.isatty(0) and os.isatty(2)):
+            return self._detach()
+        answer = self._ask()
+        if answer == "k":
+            self._link.call("POST", f"/v1/jobs/{quote(self._id)}/kill", {"by": "user"})
+        return self._detach() if answer == "d" else None
+
+    def _ask(self) -> str:
+        """What the user wants: `d`, `k`, or anything else to go on. Another Ctrl-C, or the end of input, is `d`."""
+        question = f"\nbide: job {self._id} is running: [d]etach, [k]ill, or Enter to go on? "
+        print(question, end="", file=sys.stderr, flush=True)
+        try:
+            self._interrupts.poll([0])
+            line = os.read(0, 1024).decode(errors="replace").lower()
+        except KeyboardInterrupt:
+            line = ""
+        if not line:
+            print(file=sys.stderr)
+        return line.strip()[:1] if line else "d"
+
+    def _detach(self) -> int:
+        if self._follower.job:
+            complain(f"detached; job {self._id} goes on; {self._how_to_return}")
+        else:
+            complain("interrupted before the job's id was known; 'bide ls' shows whether it was started")
+        return INTERRUPTED
+
+    def _unread(self) -> int:
+        complain(f"nobody reads the output any more; job {self._id} goes on; end it with: bide kill {self._id}")
+        return BROKEN_PIPE
+
+    def _report(self) -> int:
+        job = self._follower.job
+        self._sinks.finish()
+        if job["reason"] != "exited" or job.get("missing_bytes"):
+            from bide.cli.words import ended_how, missing  # noqa: PLC0415 - an ordinary end does not pay for it
+
+            if job["reason"] != "exited":
+                complain(f"job {self._id} {ended_how(job)}")
+            if missing(job):
+                complain(f"job {self._id}: {missing(job)}")
+        return int(job["status"])

@@ -1,0 +1,69 @@
+"""The command line's grammar: argparse with errors that can be told as JSON, and without its slow parts."""
+
+import argparse
+
+from bide.cli.exits import Usage
+from bide.cli.terminal import width
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """A formatter with a given width: left to itself argparse imports shutil, for every option it adds."""
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=min(width(), 100))
+
+
+class Parser(argparse.ArgumentParser):
+    """The options of one command."""
+
+    def __init__(self, command: str, description: str, *, home: str | None = None, json: bool = False) -> None:
+        """With what was said before the command's name as defaults."""
+        super().__init__(prog=f"bide {command}", formatter_class=_formatter, allow_abbrev=False, description=description)
+        self.command = command
+        self.command_follows = False
+        """What follows the options is another program's command line."""
+        self.add_argument("--home", metavar="DIR", default=home, help="bide's home; else BIDE_HOME, else the state folder")
+        self.add_argument("--json", action="store_true", default=json, help="answer, and fail, in JSON")
+
+    def examples(self, *lines: str) -> None:
+        """Show these lines at the end of the help."""
+        self.epilog = "examples:\n" + "\n".join(f"  {line}" for line in lines)
+
+    def read(self, words: "Sequence[str]") -> argparse.Namespace:
+        """The options, from before and after the positional words; raises Usage."""
+        if not self.command_follows:
+            return self.parse_intermixed_args(list(words))
+        cut = list(words).index("--") if "--" in words else len(words)
+        args = self.parse_args(list(words[:cut]))
+        after = list(words[cut:])
+        args.words = args.words + after if args.words else after[1:]
+        return args
+
+    def error(self, message: str):
+        """Raise Usage instead of leaving."""
+        raise Usage(detail=f"{message}; see 'bide {self.command} --help'")
+
+
+def key_value(text: str) -> tuple[str, str]:
+    """The two sides of `K=V`."""
+    key, sign, value = text.partition("=")
+    if not key or not sign:
+        raise argparse.ArgumentTypeError(f"{text!r} is not K=V")
+    return key, value
+
+
+def signal_number(text: str) -> int:
+    """The number of a signal given as `TERM`, `SIGTERM` or `15`."""
+    import signal  # noqa: PLC0415 - only commands that name a signal pay for it
+
+    if text.isdecimal() and int(text) in signal.valid_signals():
+        return int(text)
+    name = text.upper()
+    try:
+        return int(signal.Signals[name if name.startswith("SIG") else f"SIG{name}"])
+    except KeyError:
+        raise argparse.ArgumentTypeError(f"there is no signal {text!r}; use TERM, INT, HUP, KILL, USR1 or a number") from None
+
+

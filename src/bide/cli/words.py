@@ -1,0 +1,86 @@
+"""What is so of a job, in words: never success unless it succeeded."""
+
+from bide.cli.units import show_duration, show_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bide.client.http1 import Json
+
+_SHORT = {
+    "killed": "killed",
+    "timed_out": "timed out",
+    "idle": "idle",
+    "overflow": "overflow",
+    "oom": "out of memory",
+    "spawn_failed": "not started",
+    "lost": "lost",
+}
+
+
+def signal_name(number: int | None) -> str:
+    """`SIGTERM` for 15; the number itself where it has no name."""
+    import signal  # noqa: PLC0415 - only jobs that met a signal pay for it
+
+    try:
+        return signal.Signals(number or 0).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def short_status(job: "Json") -> str:
+    """One or two words: `running`, `waiting`, `exit 3`, `SIGSEGV`, `timed out`."""
+    if job["phase"] != "ended":
+        return "waiting" if job.get("waiting") else str(job["phase"])
+    reason = str(job["reason"])
+    if reason == "exited":
+        return f"exit {job['exit_code']}"
+    if reason == "signaled":
+        return signal_name(job["signal"])
+    return _SHORT.get(reason, reason)
+
+
+def succeeded(job: "Json") -> bool:
+    """Whether it ended, by itself, with 0."""
+    return job["phase"] == "ended" and job["reason"] == "exited" and job["exit_code"] == 0
+
+
+def called(job: "Json") -> str:
+    """The id, with the name beside it if there is one."""
+    return f"{job['id']} ({job['name']})" if job.get("name") else str(job["id"])
+
+
+def ended_how(job: "Json") -> str:
+    """The end of a job as what follows `job j…`: `timed out after 10.0s`, `killed by user`, `lost: …`."""
+    reason = str(job["reason"])
+    limits: Json = job.get("limits") or {}
+    if reason == "exited":
+        return f"exited with {job['exit_code']}"
+    if reason == "signaled":
+        return f"ended by {signal_name(job['signal'])}"
+    if reason == "killed":
+        return f"killed by {job.get('by') or 'user'}"
+    if reason == "timed_out":
+        return f"timed out after {_limit(limits.get('timeout_ms'), job)}"
+    return _ended_by_limit(job, reason, limits)
+
+
+def _ended_by_limit(job: "Json", reason: str, limits: "Json") -> str:
+    if reason == "idle":
+        return f"ended after {_limit(limits.get('idle_ms'), job)} without output"
+    if reason == "overflow":
+        return f"ended because it wrote more than {show_size(limits.get('output_bytes') or 0)}"
+    if reason == "oom":
+        limit = limits.get("memory_bytes")
+        return f"out of memory (limit {show_size(limit)})" if limit else "out of memory"
+    error = job.get("error") or "no reason is known"
+    return f"could not start: {error}" if reason == "spawn_failed" else f"lost: {error}"
+
+
+def _limit(ms: int | None, job: "Json") -> str:
+    return show_duration(ms if ms is not None else job.get("duration_ms") or 0)
+
+
+def missing(job: "Json") -> str | None:
+    """A sentence on bytes that the job wrote and that could not be kept."""
+    count = job.get("missing_bytes")
+    return f"{show_size(count)} of its output could not be kept (disk full)" if count else None

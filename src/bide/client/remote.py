@@ -1,0 +1,155 @@
+"""RemoteJobs: the verbs over the daemon's socket."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Unpack
+
+from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
+from bide.client.http1 import quote
+from bide.client.transport import Transport
+from bide.config import DEFAULT_OWNER_VARIABLE
+from bide.model.answers import slice_from_json, until_to_json, waited_from_json
+from bide.model.errors import BadRequest
+from bide.model.job import Job
+from bide.model.messages import Json, descendants_from_json, job_from_json, ms, request_to_json, stamp
+from bide.model.output import Slice, Stream
+from bide.model.request import Request, RunOptions, check
+from bide.model.waiting import Mode, Until, Waited
+
+
+class RemoteJobs:
+    """Implements api.Jobs by asking the daemon. A daemon that dies meanwhile is started again and asked again."""
+
+    def __init__(self, transport: Transport) -> None:
+        """Made by `bide.connect`."""
+        self._transport = transport
+
+    async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
+        """See api.Jobs.run."""
+        if isinstance(command, Request):
+            if options:
+                raise BadRequest(detail="a Request already has its options; give one or the other")
+            request = command
+            check(request)
+        else:
+            request = Request.of(command, **options)
+        body = await self._transport.call("POST", "/v1/jobs", request_to_json(_completed(request)))
+        return Ran(
+            job=job_from_json(body["job"]),
+            joined=body["joined"],
+            deferred=body["deferred"],
+            out=slice_from_json(body["out"]) if body["out"] else None,
+            err=slice_from_json(body["err"]) if body["err"] else None,
+        )
+
+    async def get(self, job: str) -> Job:
+        """See api.Jobs.get."""
+        return job_from_json(await self._transport.call("GET", _path(job)))
+
+    async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
+        """See api.Jobs.list."""
+        query: dict[str, Any] = {key: getattr(where, key) for key in Filter.__slots__}
+        query |= {"since": stamp(where.since), "until": stamp(where.until), "limit": limit, "before": before}
+        body = await self._transport.call("GET", "/v1/jobs", query=query)
+        return Page(tuple(job_from_json(job) for job in body["jobs"]), body["next"])
+
+    async def wait(
+        self,
+        jobs: Sequence[str],
+        *,
+        mode: Mode = Mode.ALL,
+        until: Until = Until(),
+        timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
+    ) -> Waited:
+        """See api.Jobs.wait."""
+        body: Json = {"jobs": list(jobs), "mode": str(mode), "until": until_to_json(until), "timeout_ms": ms(timeout)}
+        return waited_from_json(await self._transport.call("POST", "/v1/wait", body))
+
+    async def read(
+        self,
+        job: str,
+        *,
+        stream: Stream = Stream.OUT,
+        offset: int | None = None,
+        limit: int = READ_LIMIT,
+        tail: int | None = None,
+        grep: str | None = None,
+        follow: timedelta | None = None,
+    ) -> Slice:
+        """See api.Jobs.read."""
+        query: dict[str, Any] = {"stream": str(stream), "offset": offset, "limit": limit, "tail": tail}
+        query |= {"grep": grep, "follow_ms": ms(follow)}
+        if grep is not None:
+            return slice_from_json(await self._transport.call("GET", f"{_path(job)}/output", query=query))
+        headers, data = await self._transport.raw("GET", f"{_path(job)}/output", query=query)
+        return _slice(stream, headers, data)
+
+    async def send(self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None) -> Job:
+        """See api.Jobs.send. Not asked again if the daemon dies meanwhile: it might then be sent twice."""
+        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal}
+        return job_from_json(await self._transport.call("POST", f"{_path(job)}/send", body, again=False))
+
+    async def kill(
+        self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"
+    ) -> Killed:
+        """See api.Jobs.kill."""
+        body = await self._transport.call("POST", f"{_path(job)}/kill", {"signal": signal, "grace_ms": ms(grace), "by": by})
+        return Killed(
+            job=job_from_json(body["job"]),
+            signalled=body["signalled"],
+            verified_empty=body["verified_empty"],
+            survivors=descendants_from_json(body["survivors"]),
+            already_ended=body["already_ended"],
+        )
+
+    async def forget(self, job: str) -> None:
+        """See api.Jobs.forget."""
+        await self._transport.call("DELETE", _path(job), again=False)
+
+
+def _path(job: str) -> str:
+    if not job:
+        raise BadRequest(detail="a job's id or name cannot be empty")
+    return f"/v1/jobs/{quote(job)}"
+
+
+def _completed(request: Request) -> Request:
+    """With what only the caller's process knows, and a key, so that asking again never starts it twice."""
+    owner = request.owner or os.environ.get(DEFAULT_OWNER_VARIABLE)
+    return replace(
+        request,
+        cwd=os.path.abspath(request.cwd or os.getcwd()),
+        base_env=dict(os.environ) if request.base_env is None else request.base_env,
+        key=request.key or secrets.token_hex(16),
+        owner=owner,
+    )
+
+
+def _slice(stream: Stream, headers: Mapping[str, str], data: bytes) -> Slice:
+    numbers = {name: int(headers[f"bide-{name}"]) for name in ("offset", "next", "size", "head", "ended")}
+    return Slice(
+        stream=stream,
+        data=data,
+        offset=numbers["offset"],
+        next=numbers["next"],
+        size=numbers["size"],
+        head=numbers["head"],
+        ended=bool(numbers["ended"]),
+    )
+
+
+@contextlib.asynccontextmanager
+async def connect(home: str) -> AsyncIterator[RemoteJobs]:
+    """The verbs of this home's daemon, which is started if there is none."""
+    transport = Transport(home)
+    try:
+        yield RemoteJobs(transport)
+    finally:
+        await transport.aclose()

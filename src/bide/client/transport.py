@@ -1,0 +1,126 @@
+"""Requests over the daemon's socket for asynchronous callers: a few kept connections, and another try when it died."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+from anyio.abc import UNIXSocketStream
+
+from bide.client.http1 import Answer, error_of, request
+from bide.client.start import start_daemon
+from bide.model.errors import DaemonUnavailable
+
+if TYPE_CHECKING:
+    from bide.client.http1 import Json, Query
+
+_TRIES = 5
+_KEPT = 32
+_RECEIVE = 256 * 1024
+_GONE = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError)
+
+
+class _DaemonGone(Exception):
+    """The connection ended before an answer came."""
+
+
+class Transport:
+    """Connections to the daemon of one home."""
+
+    def __init__(self, home: str) -> None:
+        """Connects when it is first used."""
+        self._home = home
+        self._idle: list[UNIXSocketStream] = []
+
+    async def call(
+        self, method: str, path: str, body: Json | None = None, *, query: Query | None = None, again: bool = True
+    ) -> Json:
+        """A request and its JSON answer; raises the error it carries."""
+        answer = await self._ask(request(method, path, body, query), again=again)
+        return answer.json()
+
+    async def raw(self, method: str, path: str, *, query: Query | None = None) -> tuple[Mapping[str, str], bytes]:
+        """A request and the headers and bytes of its answer."""
+        answer = await self._ask(request(method, path, None, query), again=True)
+        if answer.status >= 400:
+            raise error_of(answer.json(), answer.status)
+        return answer.headers, answer.take()
+
+    async def _ask(self, message: bytes, *, again: bool) -> Answer:
+        for attempt in range(_TRIES):
+            stream, fresh = await self._connection()
+            try:
+                return await self._exchange(stream, message)
+            except _DaemonGone as error:
+                # A kept connection that a restart closed has carried nothing, so it may always be tried anew.
+                if (not again and fresh) or attempt + 1 == _TRIES:
+                    detail = "it ended before it answered, so it is not known whether this was done"
+                    raise DaemonUnavailable(home=self._home, detail=detail) from error
+        raise AssertionError
+
+    async def _exchange(self, stream: UNIXSocketStream, message: bytes) -> Answer:
+        answer = Answer()
+        try:
+            await stream.send(message)
+            while not answer.complete:
+                answer.feed(await stream.receive(_RECEIVE))
+        except _GONE as error:
+            await stream.aclose()
+            raise _DaemonGone from error
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await stream.aclose()
+            raise
+        if answer.keeps_alive and len(self._idle) < _KEPT:
+            self._idle.append(stream)
+        else:
+            await stream.aclose()
+        return answer
+
+    async def _connection(self) -> tuple[UNIXSocketStream, bool]:
+        if self._idle:
+            return self._idle.pop(), False
+        try:
+            return await self._open(), True
+        except OSError:
+            await anyio.to_thread.run_sync(start_daemon, self._home, self._accepts)
+        try:
+            return await self._open(), True
+        except OSError as error:
+            raise DaemonUnavailable(home=self._home, detail=error.strerror or str(error)) from error
+
+    async def _open(self) -> UNIXSocketStream:
+        return await UNIXSocketStream.from_socket(self._connect())
+
+    def _accepts(self) -> bool:
+        try:
+            self._connect().close()
+        except OSError:
+            return False
+        return True
+
+    def _connect(self) -> socket.socket:
+        """Through the folder's descriptor, so that any length of path will do."""
+        folder = os.open(self._home, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            raw = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+            try:
+                raw.connect(f"/proc/self/fd/{folder}/bide.sock")
+            except OSError:
+                raw.close()
+                raise
+        finally:
+            os.close(folder)
+        raw.setblocking(False)
+        return raw
+
+    async def aclose(self) -> None:
+        """Close what was kept."""
+        with anyio.CancelScope(shield=True):
+            for stream in self._idle:
+                await stream.aclose()
+        self._idle.clear()

@@ -1,0 +1,167 @@
+"""Start and end of the daemon process: lock, log, sockets, signals."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import logging
+import logging.handlers
+import os
+import signal
+import socket
+import struct
+import sys
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import anyio
+from anyio.abc import SocketAttribute, SocketListener, SocketStream
+
+from bide import config
+from bide.api import Filter
+from bide.keeper import launch
+from bide.model.errors import BideError, HomeBusy, InternalError
+from bide.model.messages import stamp
+from bide.runtime.events import LocalEvents
+from bide.runtime.keeping import now
+from bide.runtime.local import LocalJobs, open_jobs
+from bide.version import VERSION
+from bide.web.http import serve_connection
+from bide.web.routes import Routes
+
+log = logging.getLogger(__name__)
+
+SOCKET = "bide.sock"
+_LOG_BYTES = 2 * 1024 * 1024
+_BACKLOG = 512
+_CREDENTIALS = struct.Struct("3i")
+
+
+def main() -> None:
+    """Serve a home until told to stop. Says on stdout, once, whether it is ready or why not."""
+    parser = argparse.ArgumentParser(prog="bide.daemon", description=__doc__)
+    parser.add_argument("--home", default=None)
+    home = config.home(parser.parse_args().home)
+    os.umask(0o077)
+    os.chdir("/")
+    try:
+        anyio.run(_serve, home)
+    except HomeBusy as error:
+        # Another daemon won the race: harmless, and for whoever asked it is as good as this one.
+        _say({"ready": True, "pid": int(error.facts["pid"]) if error.facts["pid"].isdigit() else None})
+    except BideError as error:
+        _say({"error": error.to_json()})
+        sys.exit(1)
+    except Exception as error:
+        log.exception("the daemon failed")
+        _say({"error": InternalError(detail=str(error) or type(error).__name__).to_json()})
+        sys.exit(1)
+
+
+def _say(value: dict[str, Any]) -> None:
+    """The one line for whoever started us; then stdout is let go, so that nobody waits on it."""
+    try:
+        os.write(1, json.dumps(value).encode() + b"\n")
+    except OSError:
+        return
+    finally:
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 1)
+        os.close(null)
+
+
+def _log_to(home: str) -> None:
+    handler = logging.handlers.RotatingFileHandler(
+        os.path.join(home, "daemon.log"), maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8"
+    )
+    logging.basicConfig(
+        level=logging.INFO, handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s", force=True
+    )
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.close(null)
+
+
+async def _serve(home: str) -> None:
+    async with open_jobs(home, reaper=True) as jobs:
+        _log_to(home)
+        started_at = now()
+        listening = jobs.core.home.bind(SOCKET, socket.SOCK_STREAM)
+        listening.listen(_BACKLOG)
+        listener = await SocketListener.from_socket(listening)
+
+        def info() -> dict[str, Any]:
+            counts = jobs.core.store.counts()
+            return {
+                "pid": os.getpid(),
+                "home": home,
+                "socket": os.path.join(home, SOCKET),
+                "version": VERSION,
+                "started_at": stamp(started_at),
+                "running": counts.get("running", 0),
+                "queued": counts.get("queued", 0),
+                "python": sys.version.split()[0],
+                "keeper": launch.KEEPER,
+            }
+
+        async with listener, anyio.create_task_group() as group:
+
+            async def stop(kill: bool) -> None:  # noqa: FBT001 - the one word of the route
+                if kill:
+                    await _kill_all(jobs)
+                group.cancel_scope.cancel()
+
+            routes = Routes(jobs, LocalEvents(jobs.core), info, stop)
+
+            async def connection(stream: SocketStream) -> None:
+                if _peer_uid(stream) != os.geteuid():
+                    await stream.aclose()
+                    return
+                try:
+                    await serve_connection(stream, routes)
+                except* Exception:
+                    log.exception("a connection failed")
+
+            group.start_soon(_obey_signals, jobs, group.cancel_scope)
+            group.start_soon(listener.serve, connection)
+            log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.live))
+            _say({"ready": True, "pid": os.getpid()})
+            gc.freeze()
+        log.info("stopped")
+
+
+def _peer_uid(stream: SocketStream) -> int:
+    raw = stream.extra(SocketAttribute.raw_socket)
+    _, uid, _ = _CREDENTIALS.unpack(raw.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    return uid
+
+
+async def _obey_signals(jobs: LocalJobs, scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD) as signals:
+        async for number in signals:
+            if number in (signal.SIGTERM, signal.SIGINT):
+                log.info("told to stop by signal %d; jobs go on", number)
+                scope.cancel()
+                return
+            if number == signal.SIGCHLD:
+                jobs.core.keeping.reap_orphans()
+
+
+async def _active(jobs: LocalJobs) -> AsyncIterator[str]:
+    for phase in ("running", "queued"):
+        before = None
+        while True:
+            page = await jobs.list(Filter(phase=phase), limit=500, before=before)
+            for job in page.jobs:
+                yield job.id
+            if (before := page.next) is None:
+                break
+
+
+async def _kill_all(jobs: LocalJobs) -> None:
+    ids = [job async for job in _active(jobs)]
+    async with anyio.create_task_group() as group:
+        for job in ids:
+            group.start_soon(lambda job=job: jobs.kill(job, grace=timedelta(seconds=5), by="daemon stop --kill"))

@@ -1,0 +1,117 @@
+"""What the verbs share: the parts of one runtime, and how to find a job in them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import anyio
+
+from bide.keeper import ends, folder, launch
+from bide.model.errors import JobForgotten, JobNotFound
+from bide.model.job import Facts, Job
+from bide.model.messages import stamp
+from bide.model.output import tail_text
+from bide.model.phase import Ended, Kept, Queued
+from bide.runtime.home import Home
+from bide.runtime.hub import Bell, Hub
+from bide.runtime.keeping import Keeping
+from bide.runtime.live import Live
+from bide.store.store import Store
+
+_PROMPT_BYTES = 4096
+
+
+@dataclass(slots=True)
+class Core:
+    """One runtime."""
+
+    home: Home
+    hub: Hub
+    keeping: Keeping
+
+    @property
+    def store(self) -> Store:
+        """The database in use; it may be replaced while we run, if its file is."""
+        return self.keeping.store
+
+    def find(self, ref: str) -> Job:
+        """The job with this id or name, as the runtime knows it. Raises JobNotFound or JobForgotten."""
+        live = self.keeping.live.get(ref)
+        if live is not None:
+            return live.job
+        job_id = self.store.resolve(ref, None)
+        if job_id is None:
+            at = self.store.forgotten_at(ref)
+            if at is not None:
+                raise JobForgotten(job=ref, at=stamp(at) or "")
+            raise JobNotFound(job=ref)
+        live = self.keeping.live.get(job_id)
+        job = live.job if live is not None else self.store.get(job_id)
+        if job is None:
+            raise JobNotFound(job=ref)
+        return job
+
+    def live(self, job: Job) -> Live | None:
+        """Its active state, if it has one."""
+        return self.keeping.live.get(job.id)
+
+    def with_facts(self, job: Job) -> Job:
+        """The job with what is so at this moment."""
+        if isinstance(job.phase, Ended):
+            left = tuple(d for d in job.phase.end.survivors if launch.is_alive(d.pid, d.start_ticks))
+            return replace(job, facts=Facts(alive=left)) if left else job
+        if isinstance(job.phase, Queued):
+            return job
+        path = self.home.job(job.id)
+        page = folder.read_live(path)
+        if not page:
+            return job
+        facts = Facts(
+            waiting=_prompt(path) if page["waiting"] else None,
+            usage=ends.usage(page, cgroup=dict(job.spec.enforced).get("memory", "").startswith("cgroup"), live=True),
+            out=Kept(page["out_head"], size_of(path, "out")),
+            err=Kept(page["err_head"], size_of(path, "err")),
+            stalled=bool(page["stalled"]),
+        )
+        return replace(job, facts=facts)
+
+    async def changed(self, bells: list[Bell]) -> None:
+        """Return when any of these rings."""
+        with heard(bells) as event:
+            await event.wait()
+
+
+@contextlib.contextmanager
+def heard(bells: list[Bell]) -> Iterator[anyio.Event]:
+    """An event that the next ring of any bell sets: take it before looking, and no ring is missed."""
+    event = anyio.Event()
+    for bell in bells:
+        bell.tell(event)
+    try:
+        yield event
+    finally:
+        for bell in bells:
+            bell.leave(event)
+
+
+def size_of(path: str, stream: str) -> int:
+    """How many bytes a stream has."""
+    try:
+        return os.stat(os.path.join(path, stream)).st_size
+    except OSError:
+        return 0
+
+
+def _prompt(path: str) -> str:
+    for stream in ("out", "err"):
+        size = size_of(path, stream)
+        start = max(size - _PROMPT_BYTES, 0)
+        with contextlib.suppress(OSError), open(os.path.join(path, stream), "rb") as file:
+            file.seek(start)
+            text = tail_text(file.read())
+            if text.strip():
+                return text
+    return ""

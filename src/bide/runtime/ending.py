@@ -1,0 +1,146 @@
+"""`kill`, `send` and `forget`: acts on a job that exists."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from datetime import timedelta
+
+import anyio
+import anyio.to_thread
+
+from bide.api import Killed
+from bide.keeper import folder, launch
+from bide.model.errors import BadRequest, InternalError, JobActive, JobEnded, NoStdin
+from bide.model.job import Job
+from bide.model.messages import descendants_from_json
+from bide.model.phase import Ended
+from bide.runtime.core import Core, heard
+from bide.runtime.hub import Bell
+from bide.runtime.keeping import now
+from bide.runtime.live import Live
+
+_PATIENCE = 5.0
+_SIGNALS = range(1, 65)
+
+
+def check_signal(number: int) -> None:
+    """Refuse what is no signal."""
+    if number not in _SIGNALS:
+        raise BadRequest(detail=f"{number} is not a signal; use 1 to 64")
+
+
+async def kill(core: Core, ref: str, signal: int, grace: timedelta, by: str) -> Killed:
+    """End the tree and verify it, or say what is left."""
+    check_signal(signal)
+    if grace < timedelta(0):
+        raise BadRequest(detail="grace cannot be negative; 0 means no escalation to KILL")
+    job = core.find(ref)
+    ended = isinstance(job.phase, Ended)
+    if ended and not core.with_facts(job).facts:
+        return Killed(job=job, already_ended=True)
+    token = secrets.token_hex(8)
+    who = " ".join("".join(c if c.isprintable() else " " for c in by).split())[:100]
+    line = f"kill {signal} {round(grace.total_seconds() * 1000)} {token} {who}"
+    bell = core.keeping.kills.setdefault(job.id, Bell())
+    with anyio.move_on_after(grace.total_seconds() + _PATIENCE):
+        await _ask(core, job, line, token, bell)
+    core.keeping.kills.pop(job.id, None)
+    return _report(core, job, token, already=ended)
+
+
+async def _ask(core: Core, job: Job, line: str, token: str, bell: Bell) -> None:
+    """Ask the job's keeper, and ask again the one that replaces it, until one of them answers."""
+    path = core.home.job(job.id)
+    asked = 0
+    while True:
+        live = core.live(job)
+        bells = [bell] if live is None else [bell, live.changed]
+        with heard(bells) as event:
+            page = folder.read_live(path)
+            done = live is None or live.ended
+            if page.get("kill") == token and (done or page.get("left_count")):
+                return
+            keeper = launch.holder(path)
+            if keeper is None and done and page.get("kill") != token:
+                _guard(core, job)
+                keeper = launch.holder(path)
+            if keeper and keeper != asked and folder.command(path, line):
+                asked = keeper
+            with anyio.move_on_after(0.05 if keeper is None or keeper != asked else 1.0):
+                await event.wait()
+
+
+def _guard(core: Core, job: Job) -> None:
+    """Descendants outlived both the job and its keeper: a new keeper finds them by their start marker."""
+    if core.with_facts(job).facts is not None:
+        launch.reap(launch.take_over(core.home.job(job.id), -1, -1))
+
+
+def _report(core: Core, job: Job, token: str, *, already: bool) -> Killed:
+    current = core.find(job.id)
+    page = folder.read_live(core.home.job(job.id))
+    left = tuple(d for d in descendants_from_json(page.get("left")) if launch.is_alive(d.pid, d.start_ticks))
+    answered = page.get("kill") == token
+    return Killed(
+        job=core.with_facts(current),
+        signalled=page.get("signalled", 0) if answered else 0,
+        verified_empty=answered and not left,
+        survivors=left,
+        already_ended=already,
+    )
+
+
+async def send(core: Core, ref: str, data: bytes, signal: int | None, *, eof: bool) -> Job:
+    """Input, its end, or a signal, to a running job."""
+    job = core.find(ref)
+    live = core.live(job)
+    if live is None or live.ended:
+        current = job if live is None else live.job
+        reason = current.phase.end.reason if isinstance(current.phase, Ended) else "gone"
+        raise JobEnded(job=job.id, reason=str(reason))
+    if signal is not None:
+        check_signal(signal)
+        await _command(live, f"sig {signal}")
+    if data or eof:
+        await _input(live, data, eof=eof)
+    return core.with_facts(live.job)
+
+
+async def _input(live: Live, data: bytes, *, eof: bool) -> None:
+    if not (live.job.spec.stdin or live.job.spec.pty):
+        raise NoStdin(job=live.job.id, detail="it was started without one")
+    if folder.input_closed(live.path):
+        raise NoStdin(job=live.job.id, detail="it was closed")
+    folder.append_input(live.path, data)
+    if eof:
+        folder.close_input(live.path)
+        live.close_stdin()
+    await _command(live, "in")
+
+
+async def _command(live: Live, line: str) -> None:
+    """Tell the keeper; while it is being replaced, a moment later."""
+    for _ in range(40):
+        if live.ended or folder.command(live.path, line):
+            return
+        with heard([live.changed]) as event, anyio.move_on_after(0.05):
+            await event.wait()
+    raise InternalError(detail=f"the keeper of {live.job.id} does not answer")
+
+
+async def forget(core: Core, ref: str) -> None:
+    """Remove an ended job for good."""
+    job = core.find(ref)
+    if not isinstance(job.phase, Ended):
+        raise JobActive(job=job.id)
+    if core.with_facts(job).facts is not None:
+        raise BadRequest(detail=f"descendants of {job.id} still run; end them with kill before forgetting it")
+    await core.hub.settled(core.store.barrier())
+    await core.hub.settled(core.store.forget(job.id, now()))
+    gone = os.path.join(core.home.new, f"gone-{job.id}")
+    path = core.home.job(job.id)
+    if os.path.isdir(path):
+        os.rename(path, gone)
+        await anyio.to_thread.run_sync(folder.remove, gone)
+    core.keeping.events.ring()

@@ -1,0 +1,54 @@
+"""The environment a job runs in. Pure: from what to what, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+UNATTENDED = {
+    "CI": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "MANPAGER": "cat",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "PIP_NO_INPUT": "1",
+    "PYTHONUNBUFFERED": "1",
+    "SYSTEMD_PAGER": "cat",
+    "TERM": "dumb",
+}
+"""Nobody is there to page, answer or look at colours. A job's own `env` overrides each."""
+
+ON_A_TERMINAL = {"TERM": "xterm-256color"}
+_NOT_ON_A_TERMINAL = ("NO_COLOR",)
+_OURS = ("BIDE_JOB", "BIDE_PARENT", "BIDE_HOME")
+
+
+def build(
+    base: Mapping[str, str], overlay: Mapping[str, str], *, defaults: bool, pty: bool, ours: Mapping[str, str]
+) -> dict[str, str]:
+    """Base, then defaults for unattended runs, then what the caller set, then what links the job to bide."""
+    env = {key: value for key, value in base.items() if key and "=" not in key and "\0" not in key + value}
+    if defaults:
+        env |= UNATTENDED
+        if pty:
+            env |= ON_A_TERMINAL
+            for key in _NOT_ON_A_TERMINAL:
+                env.pop(key, None)
+        if not _speaks_utf8(env):
+            env["LC_ALL"] = "C.UTF-8"
+    parent = base.get("BIDE_JOB")
+    for key in _OURS:
+        env.pop(key, None)
+    env |= overlay
+    if parent:
+        env["BIDE_PARENT"] = parent
+    env |= ours
+    env.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
+    return env
+
+
+def _speaks_utf8(env: Mapping[str, str]) -> bool:
+    value = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or ""
+    return value.lower().replace("-", "").endswith("utf8")

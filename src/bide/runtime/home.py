@@ -1,0 +1,76 @@
+"""The home folder: its layout, its rights, and the lock that makes one runtime serve it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import stat
+
+from bide.model.errors import HomeBusy, HomeUnusable
+
+
+class Home:
+    """An opened home; holding one means holding its lock, which a crash releases."""
+
+    def __init__(self, path: str) -> None:
+        """Create what is missing, check that it is ours, take the lock. Raises HomeUnusable or HomeBusy."""
+        self.path = path
+        self.jobs = os.path.join(path, "jobs")
+        self.new = os.path.join(path, "new")
+        self.quarantine = os.path.join(path, "quarantine")
+        self.database = os.path.join(path, "bide.db")
+        try:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            self._check()
+            for folder in (self.jobs, self.new):
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+            self._lock = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise HomeUnusable(home=path, detail=error.strerror or str(error)) from error
+        self._take_lock()
+
+    def _check(self) -> None:
+        found = os.stat(self.path)
+        if found.st_uid != os.geteuid():
+            raise HomeUnusable(home=self.path, detail=f"it belongs to uid {found.st_uid}")
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            os.chmod(self.path, 0o700)
+
+    def _take_lock(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            pid = os.pread(self._lock, 32, 0).decode("ascii", "replace").strip()
+            os.close(self._lock)
+            os.close(self._folder)
+            raise HomeBusy(home=self.path, pid=pid or "unknown") from error
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, b"%d\n" % os.getpid(), 0)
+
+    def job(self, job: str) -> str:
+        """The folder of a job."""
+        return os.path.join(self.jobs, job)
+
+    def bind(self, name: str, kind: socket.SocketKind) -> socket.socket:
+        """A unix socket in the home, for its owner only; any length of path will do."""
+        address = f"/proc/self/fd/{self._folder}/{name}"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.path, name))
+        sock = socket.socket(socket.AF_UNIX, kind | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
+        before = os.umask(0o177)
+        try:
+            sock.bind(address)
+        except OSError as error:
+            sock.close()
+            raise HomeUnusable(home=self.path, detail=f"no socket can be made there ({error.strerror})") from error
+        finally:
+            os.umask(before)
+        return sock
+
+    def close(self) -> None:
+        """Give the lock back."""
+        os.close(self._folder)
+        os.close(self._lock)

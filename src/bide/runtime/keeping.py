@@ -1,0 +1,255 @@
+"""Keepers and their jobs: start, watch, replace, adopt, and take up ends.
+
+Reads the folders, which are the truth, and moves the rows of the store after them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import time
+from datetime import UTC, datetime
+
+from bide.keeper import ends, folder, launch
+from bide.model.job import Job
+from bide.model.phase import Ended, Queued, Reason, Running
+from bide.runtime.home import Home
+from bide.runtime.hub import Bell, Hub
+from bide.runtime.live import Live
+from bide.store.store import Store
+
+log = logging.getLogger(__name__)
+
+_KEEPER_REFUSED = {5: "its folder is not complete", 6: "its folder cannot be written (is the disk full?)"}
+_ATTEMPTS = 20
+_NOTE_BYTES = 256
+
+
+class Keeping:
+    """All active jobs and their keepers."""
+
+    def __init__(self, home: Home, store: Store, hub: Hub) -> None:
+        """Listen for notes at once, so that none is missed."""
+        self.home = home
+        self.store = store
+        self.hub = hub
+        self.live: dict[str, Live] = {}
+        self.kills: dict[str, Bell] = {}
+        self.events = Bell()
+        self.orphans = False
+        """Whether keepers have died here, so that their jobs' processes may be ours to reap."""
+        self._notes = home.bind("notify.sock", socket.SOCK_DGRAM)
+        hub.watch(self._notes.fileno(), self._read_notes)
+
+    def track(self, job: Job, path: str) -> Live:
+        """Hold a job as active."""
+        live = Live(job=job, path=path)
+        self.live[job.id] = live
+        return live
+
+    def start(self, live: Live) -> None:
+        """Start the job's keeper. If not even that is possible, that is the job's end."""
+        live.attempts += 1
+        try:
+            self._watch_keeper(live, launch.start(live.path))
+        except OSError as error:
+            self._give_up(live, Reason.SPAWN_FAILED, f"no keeper could be started: {error.strerror}", error.errno or 0)
+
+    def _watch_keeper(self, live: Live, pid: int, fd: int | None = None) -> None:
+        live.keeper = pid
+        live.keeper_fd = os.pidfd_open(pid) if fd is None else fd
+        self.hub.watch(live.keeper_fd, lambda: self._keeper_ended(live))
+
+    def _read_notes(self) -> None:
+        while True:
+            try:
+                data, fds, _, _ = socket.recv_fds(self._notes, _NOTE_BYTES, 2)
+            except BlockingIOError:
+                return
+            what, _, job = data.decode("ascii", "replace").partition(" ")
+            live = self.live.get(job)
+            if what == "killed" and job in self.kills:
+                self.kills[job].ring()
+            if live is None:
+                for fd in fds:
+                    os.close(fd)
+            else:
+                self._noted(live, what, fds)
+
+    def _noted(self, live: Live, what: str, fds: list[int]) -> None:
+        if what == "output":
+            live.output.ring()
+        elif what == "started":
+            self.take_start(live)
+        elif what == "ended":
+            self.take_end(live)
+        elif what == "waiting":
+            live.changed.ring()
+        elif what.startswith("fds"):
+            live.hold(what, fds)
+
+    def take_start(self, live: Live) -> None:
+        """Move to running what the folder says has started."""
+        started = folder.read_started(live.path)
+        if started is None or not isinstance(live.job.phase, Queued):
+            return
+        live.job = live.job.at(Running(started_at=started.at, pid=started.pid))
+        self.store.start(live.job.id, started.at, started.pid)
+        if live.watchers:
+            folder.command(live.path, "watch 1")
+        live.changed.ring()
+        self.events.ring()
+
+    def take_end(self, live: Live, *, unfinished: bool = False) -> bool:
+        """Move to ended what the folder says is over. Waiters are told at once: the record is already on disk."""
+        if live.ended:
+            return True
+        record = folder.read_end(live.path, unfinished=unfinished)
+        if record is None:
+            return False
+        phase = ends.ended(live.job, record)
+        live.job = live.job.at(phase)
+        live.close_escrow()
+        live.changed.ring()
+        live.output.ring()
+        self._store_end(live, phase)
+        return True
+
+    def _store_end(self, live: Live, phase: Ended) -> None:
+        def committed() -> None:
+            if not future.cancelled() and future.exception() is None:
+                self.live.pop(live.job.id, None)
+            else:
+                log.error("the end of %s is in its folder but not in the database: %s", live.job.id, future.exception())
+            self.events.ring()
+
+        future = self.store.end(live.job.id, phase)
+        future.add_done_callback(lambda _: self.hub.call_soon(committed))
+
+    def _keeper_ended(self, live: Live) -> None:
+        self.hub.unwatch(live.keeper_fd)
+        os.close(live.keeper_fd)
+        live.keeper_fd = -1
+        status = launch.reap(live.keeper)
+        live.keeper = 0
+        if self.take_end(live):
+            return
+        code = os.waitstatus_to_exitcode(status) if status is not None else None
+        if code in _KEEPER_REFUSED:
+            self._give_up(live, Reason.SPAWN_FAILED, f"the keeper could not begin: {_KEEPER_REFUSED[code]}", 0)
+            return
+        self.orphans = True
+        log.warning("the keeper of %s ended early (%s); replacing it", live.job.id, code)
+        self.recover(live)
+
+    def recover(self, live: Live) -> None:
+        """Bring one active job to where its folder says it is: adopted, over, taken over, or started."""
+        found = launch.live_keeper(live.path)
+        if found is not None:
+            self._watch_keeper(live, *found)
+            self.take_start(live)
+            if live.job.spec.stdin or live.job.spec.pty:
+                folder.command(live.path, "adopt")
+            # The end may have been written before we listened for it, by a keeper that now guards descendants.
+            self.take_end(live)
+            return
+        if self.take_end(live, unfinished=True):
+            return
+        self._without_keeper(live)
+
+    def _without_keeper(self, live: Live) -> None:
+        spec = folder.read_spec(live.path)
+        if spec is None:
+            self._give_up(live, Reason.LOST, ends.LOST_FOLDER, 0)
+            return
+        aborted = os.path.exists(os.path.join(live.path, "aborted"))
+        started = folder.read_started(live.path)
+        if live.attempts >= _ATTEMPTS:
+            self._give_up(live, Reason.LOST if started else Reason.SPAWN_FAILED, "its keepers kept dying", 0)
+        elif started is None or aborted:
+            self.start(live)
+        elif spec[1] != launch.boot_identity():
+            self._give_up(live, Reason.LOST, ends.LOST_BOOT, 0)
+        else:
+            self._take_over(live, started)
+
+    def _take_over(self, live: Live, started: folder.Started) -> None:
+        live.attempts += 1
+        live.witness()
+        with contextlib.suppress(OSError):
+            if live.leader_fd < 0 and launch.start_ticks(started.pid) == started.ticks:
+                live.leader_fd = os.pidfd_open(started.pid)
+                self.hub.watch(live.leader_fd, lambda: self._leader_ended(live))
+        try:
+            self._watch_keeper(live, launch.take_over(live.path, live.in_fd, live.tty_fd))
+        except OSError as error:
+            log.exception("no keeper could take over %s: %s", live.job.id, error.strerror)
+        self.take_start(live)
+
+    def _leader_ended(self, live: Live) -> None:
+        self.hub.unwatch(live.leader_fd)
+        os.close(live.leader_fd)
+        live.leader_fd = -1
+        live.witness()
+
+    def _give_up(self, live: Live, reason: Reason, why: str, code: int) -> None:
+        """Record an end that no keeper can record, in the folder first."""
+        started = folder.read_started(live.path) if reason is Reason.LOST else None
+        record = ends.record_of(reason, error=why, now_ms=time.time_ns() // 1_000_000, started=started, code=code)
+        try:
+            for stream in ("out", "err"):
+                with contextlib.suppress(FileNotFoundError):
+                    record[f"{stream}_size"] = os.stat(os.path.join(live.path, stream)).st_size
+            folder.write_end(live.path, record)
+            if self.take_end(live):
+                return
+        except OSError as error:
+            log.warning("the end of %s could not be written to its folder: %s", live.job.id, error.strerror)
+        phase = ends.ended(live.job, record)
+        live.job = live.job.at(phase)
+        live.close_escrow()
+        live.changed.ring()
+        live.output.ring()
+        self._store_end(live, phase)
+
+    def adopt(self, jobs: list[Job]) -> None:
+        """Take up everything that was active when the last runtime ended."""
+        for job in jobs:
+            path = self.home.job(job.id)
+            prepared = os.path.join(self.home.new, job.id)
+            if not os.path.isdir(path) and os.path.isdir(prepared):
+                os.rename(prepared, path)
+            live = self.track(job, path)
+            if os.path.isdir(path):
+                live.open_escrow()
+            self.recover(live)
+
+    def reap_orphans(self) -> None:
+        """Collect processes that fell to us when their keeper died and that nobody watches."""
+        if not self.orphans:
+            return
+        known = {live.keeper for live in self.live.values()}
+        leaders = {live.job.phase.pid for live in self.live.values() if isinstance(live.job.phase, Running)}
+        for task in os.listdir("/proc/self/task"):
+            with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/children", "rb") as file:
+                for word in file.read().split():
+                    if int(word) not in known and int(word) not in leaders:
+                        launch.reap(int(word))
+
+    def close(self) -> None:
+        """Let go of every job; they go on without us."""
+        for live in self.live.values():
+            for fd in (live.keeper_fd, live.leader_fd):
+                if fd >= 0:
+                    self.hub.unwatch(fd)
+                    os.close(fd)
+            live.close_escrow()
+        self.hub.unwatch(self._notes.fileno())
+        self._notes.close()
+
+
+def now() -> datetime:
+    """The wall clock, for stamps only."""
+    return datetime.now(UTC)

@@ -1,0 +1,104 @@
+"""An active job as the runtime holds it: its keeper, what is kept in escrow for it, and who waits for it.
+
+Nothing here is durable; all of it can be had again from the job's folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, field
+
+from bide.keeper import folder, launch
+from bide.model.job import Job
+from bide.model.phase import Ended
+from bide.runtime.hub import Bell
+
+
+@dataclass(slots=True)
+class Live:
+    """One active job."""
+
+    job: Job
+    path: str
+    keeper: int = 0
+    keeper_fd: int = -1
+    leader_fd: int = -1
+    escrow: list[int] = field(default_factory=list[int])
+    """Ends of the job's FIFOs, held and never read: with one open, no byte in a pipe can be lost."""
+    stdin_end: int = -1
+    in_fd: int = -1
+    tty_fd: int = -1
+    attempts: int = 0
+    watchers: int = 0
+    changed: Bell = field(default_factory=Bell)
+    output: Bell = field(default_factory=Bell)
+
+    @property
+    def ended(self) -> bool:
+        """Whether its end is known."""
+        return isinstance(self.job.phase, Ended)
+
+    def open_escrow(self) -> None:
+        """Hold what must not close: the read ends of its output, the write end of its stdin."""
+        self.close_escrow()
+        for name in ("out.p", "err.p"):
+            with contextlib.suppress(FileNotFoundError):
+                self.escrow.append(os.open(os.path.join(self.path, name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        if self.job.spec.stdin and not self.job.spec.pty and not folder.input_closed(self.path):
+            with contextlib.suppress(OSError):
+                self.stdin_end = os.open(os.path.join(self.path, "in.p"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def close_stdin(self) -> None:
+        """Let the job see the end of its stdin once the keeper closes its own end."""
+        if self.stdin_end >= 0:
+            os.close(self.stdin_end)
+            self.stdin_end = -1
+
+    def close_escrow(self) -> None:
+        """Let go of everything held for the job."""
+        self.close_stdin()
+        for fd in (*self.escrow, self.in_fd, self.tty_fd):
+            if fd >= 0:
+                os.close(fd)
+        self.escrow.clear()
+        self.in_fd = self.tty_fd = -1
+
+    def hold(self, kind: str, fds: list[int]) -> None:
+        """Keep what the keeper handed over: the position in its input, and its terminal."""
+        wanted = 2 if kind == "fds-terminal" else 1
+        for fd in (self.in_fd, self.tty_fd):
+            if fd >= 0:
+                os.close(fd)
+        self.in_fd = self.tty_fd = -1
+        if len(fds) == wanted and not self.ended:
+            self.in_fd = fds[0]
+            self.tty_fd = fds[1] if wanted == 2 else -1
+        else:
+            for fd in fds:
+                os.close(fd)
+
+    def watch_output(self) -> None:
+        """One more wants to be told of output."""
+        self.watchers += 1
+        if self.watchers == 1:
+            folder.command(self.path, "watch 1")
+
+    def unwatch_output(self) -> None:
+        """One fewer."""
+        self.watchers -= 1
+        if self.watchers == 0 and not self.ended:
+            folder.command(self.path, "watch 0")
+
+    def witness(self) -> bool:
+        """If the leader is our zombie (its keeper died), put its status on record, then let it go."""
+        started = folder.read_started(self.path)
+        status = None if started is None else launch.peek(started.pid)
+        if started is None or status is None:
+            return False
+        try:
+            folder.write_status(self.path, status)
+        except OSError:
+            return False  # it stays a zombie, and the new keeper reads its status from there
+        launch.reap(started.pid)
+        return True

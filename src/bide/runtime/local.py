@@ -1,0 +1,150 @@
+"""LocalJobs: the verbs on this machine, over store, keepers and kinds."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
+from typing import Unpack
+
+import anyio
+
+from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
+from bide.keeper import launch
+from bide.model.errors import BadRequest
+from bide.model.job import Job
+from bide.model.output import Slice, Stream
+from bide.model.phase import Queued
+from bide.model.request import Request, RunOptions, check
+from bide.model.waiting import Mode, Until, Waited
+from bide.runtime import ending, reading, recovery, starting, waiting
+from bide.runtime.core import Core
+from bide.runtime.home import Home
+from bide.runtime.hub import Hub
+from bide.runtime.keeping import Keeping
+
+
+class LocalJobs:
+    """Implements api.Jobs in this process."""
+
+    def __init__(self, core: Core) -> None:
+        """Made by `open_jobs`."""
+        self.core = core
+
+    async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
+        """See api.Jobs.run."""
+        if isinstance(command, Request):
+            if options:
+                raise BadRequest(detail="a Request already has its options; give one or the other")
+            request = command
+            check(request)
+        else:
+            request = Request.of(command, **options)
+        self._check_store()
+        return await starting.run(self.core, request)
+
+    async def get(self, job: str) -> Job:
+        """See api.Jobs.get."""
+        return self.core.with_facts(self.core.find(job))
+
+    async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
+        """See api.Jobs.list."""
+        self._check_store()
+        if not self.core.store.idle:
+            await self.core.hub.settled(self.core.store.barrier())
+        page = self.core.store.page(where, limit, before)
+        live = self.core.keeping.live
+        current = [held.job if (held := live.get(job.id)) else job for job in page.jobs]
+        return Page(tuple(self.core.with_facts(job) for job in current), page.next)
+
+    async def wait(
+        self,
+        jobs: Sequence[str],
+        *,
+        mode: Mode = Mode.ALL,
+        until: Until = Until(),
+        timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
+    ) -> Waited:
+        """See api.Jobs.wait."""
+        return await waiting.wait(self.core, list(jobs), mode, until, timeout)
+
+    async def read(
+        self,
+        job: str,
+        *,
+        stream: Stream = Stream.OUT,
+        offset: int | None = None,
+        limit: int = READ_LIMIT,
+        tail: int | None = None,
+        grep: str | None = None,
+        follow: timedelta | None = None,
+    ) -> Slice:
+        """See api.Jobs.read."""
+        if grep is not None:
+            return await reading.grep(self.core, job, stream, offset or 0, limit, grep)
+        return await reading.read(self.core, job, stream, offset, limit, tail, follow)
+
+    async def send(self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None) -> Job:
+        """See api.Jobs.send."""
+        return await ending.send(self.core, job, data, signal, eof=eof)
+
+    async def kill(
+        self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"
+    ) -> Killed:
+        """See api.Jobs.kill."""
+        return await ending.kill(self.core, job, signal, grace, by)
+
+    async def forget(self, job: str) -> None:
+        """See api.Jobs.forget."""
+        await ending.forget(self.core, job)
+
+    def _check_store(self) -> None:
+        """A database that was deleted or replaced under us is made anew from the job folders."""
+        if not self.core.store.moved():
+            return
+        old = self.core.keeping.store
+        self.core.keeping.store = recovery.open_store(self.core.home)
+        old.close()
+        for live in self.core.keeping.live.values():
+            if not isinstance(live.job.phase, Queued) or self.core.store.get(live.job.id):
+                continue
+            self.core.store.add([live.job])
+
+
+@contextlib.asynccontextmanager
+async def open_jobs(home: str, *, reaper: bool = False) -> AsyncIterator[LocalJobs]:
+    """Serve a home from this process: recover what was there, and let go of it, running, at the end.
+
+    With `reaper` this process becomes the second witness of its jobs' ends; the daemon does, an embedding program
+    should not, since it would inherit orphans it does not know.
+    """
+    place = Home(home)
+    if reaper:
+        launch.become_reaper()
+    starting.raise_file_limit()
+    hub = Hub()
+    keeping: Keeping | None = None
+    try:
+        store = recovery.open_store(place)
+        try:
+            keeping = Keeping(place, store, hub)
+            recovery.recover(place, keeping)
+            failure: Exception | None = None
+            async with anyio.create_task_group() as group:
+                group.start_soon(hub.run)
+                try:
+                    yield LocalJobs(Core(place, hub, keeping))
+                except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
+                    failure = error
+                group.cancel_scope.cancel()
+            if failure is not None:
+                raise failure
+        finally:
+            if keeping is not None:
+                keeping.close()
+                keeping.store.close()
+            else:
+                store.close()
+    finally:
+        hub.close()
+        place.close()

@@ -1,0 +1,180 @@
+"""`read`: bytes by absolute offset, from the files, however much was dropped before them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+
+import anyio
+import anyio.to_thread
+
+from bide.keeper import folder
+from bide.model.errors import BadRequest
+from bide.model.job import Job
+from bide.model.output import Match, Slice, Stream, last_lines_start
+from bide.model.phase import Ended, Kept
+from bide.runtime.core import Core, heard, size_of
+from bide.runtime.live import Live
+
+_SCAN = 1024 * 1024
+_TAIL_SCAN = 16 * 1024 * 1024
+_LINE_MAX = 1024 * 1024
+
+
+def kept(core: Core, job: Job, stream: Stream) -> Kept:
+    """What a stream holds at this moment."""
+    if isinstance(job.phase, Ended):
+        return job.phase.end.out if stream is Stream.OUT else job.phase.end.err
+    path = core.home.job(job.id)
+    page = folder.read_live(path)
+    return Kept(page.get(f"{stream}_head", 0), size_of(path, stream))
+
+
+def _bytes(core: Core, job: Job, stream: Stream, start: int, limit: int) -> bytes:
+    try:
+        fd = os.open(os.path.join(core.home.job(job.id), stream), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    try:
+        return os.pread(fd, limit, start)
+    finally:
+        os.close(fd)
+
+
+def slice_at(core: Core, job: Job, stream: Stream, offset: int, limit: int) -> Slice:
+    """Bytes from an offset, or from the head if the offset was dropped meanwhile."""
+    while True:
+        before = kept(core, job, stream)
+        start = min(max(offset, before.head), before.size)
+        data = _bytes(core, job, stream, start, min(limit, before.size - start))
+        # The oldest bytes may have been dropped while they were read; then they are zeros, so look again.
+        if isinstance(job.phase, Ended) or kept(core, job, stream).head <= start:
+            break
+    return Slice(
+        stream=stream,
+        data=data,
+        offset=start,
+        next=start + len(data),
+        size=before.size,
+        head=before.head,
+        ended=isinstance(job.phase, Ended),
+    )
+
+
+def tail(core: Core, job: Job, stream: Stream, limit: int) -> Slice:
+    """The last bytes of a stream."""
+    return slice_at(core, job, stream, max(kept(core, job, stream).size - limit, 0), limit)
+
+
+def _tail_lines(core: Core, job: Job, stream: Stream, lines: int, limit: int) -> Slice:
+    last = tail(core, job, stream, min(_TAIL_SCAN, max(limit, _SCAN)))
+    start = max(last_lines_start(last.data, lines), len(last.data) - limit)
+    data = last.data[start:]
+    return Slice(stream, data, last.offset + start, last.next, last.size, last.head, last.ended)
+
+
+@contextlib.contextmanager
+def watching(live: Live | None) -> Iterator[None]:
+    """While inside, the job's output bell rings when there is more."""
+    if live is None:
+        yield
+        return
+    live.watch_output()
+    try:
+        yield
+    finally:
+        live.unwatch_output()
+
+
+async def read(
+    core: Core, ref: str, stream: Stream, offset: int | None, limit: int, lines: int | None, follow: timedelta | None
+) -> Slice:
+    """One slice; with `follow`, an empty one only when the time is up or nothing will come."""
+    if limit <= 0 or (offset is not None and offset < 0) or (lines is not None and lines < 0):
+        raise BadRequest(detail="limit must be above 0, offset and tail not negative")
+    job = core.find(ref)
+    if lines is not None:
+        return _tail_lines(core, job, stream, lines, limit)
+    start = offset or 0
+    found = slice_at(core, job, stream, start, limit)
+    live = core.live(job)
+    if follow is None or found.data or live is None:
+        return found
+    with anyio.move_on_after(follow.total_seconds()), watching(live):
+        while not found.data and not live.ended:
+            with heard([live.output, live.changed]) as event:
+                found = slice_at(core, live.job, stream, start, limit)
+                if not found.data and not live.ended:
+                    await event.wait()
+    return found if found.data else slice_at(core, live.job, stream, start, limit)
+
+
+async def grep(core: Core, ref: str, stream: Stream, offset: int, limit: int, pattern: str) -> Slice:
+    """Whole lines that match, from an offset on, until the limit in bytes is reached."""
+    wanted = compile_pattern(pattern)
+    job = core.find(ref)
+    return await anyio.to_thread.run_sync(_grep, core, job, stream, offset, limit, wanted)
+
+
+def compile_pattern(pattern: str) -> re.Pattern[bytes]:
+    """The expression, for bytes; a bad one says where."""
+    try:
+        return re.compile(pattern.encode())
+    except re.error as error:
+        raise BadRequest(detail=f"{pattern!r} is not a regular expression: {error}") from error
+
+
+def _grep(core: Core, job: Job, stream: Stream, offset: int, limit: int, wanted: re.Pattern[bytes]) -> Slice:
+    scanner = LineScanner(core, stream, offset)
+    matches: list[Match] = []
+    used = 0
+    for match in scanner.lines(job):
+        if not wanted.search(match.line):
+            continue
+        used += len(match.line) + 1
+        if used > limit and matches:
+            scanner.offset = match.offset
+            break
+        matches.append(match)
+    held = kept(core, job, stream)
+    data = b"".join(match.line + b"\n" for match in matches)
+    start = matches[0].offset if matches else offset
+    ended = isinstance(job.phase, Ended)
+    return Slice(stream, data, start, scanner.offset, held.size, held.head, ended, tuple(matches))
+
+
+class LineScanner:
+    """Lines of one stream, as they become complete; remembers how far it came."""
+
+    def __init__(self, core: Core, stream: Stream, offset: int = 0) -> None:
+        """Begin at an offset."""
+        self.core = core
+        self.stream = stream
+        self.offset = offset
+        """Where the first line not yet given begins."""
+
+    def lines(self, job: Job, *, partial: bool = False) -> Iterator[Match]:
+        """Every complete line from here on; with `partial`, or at the end, also an unfinished last one (not consumed)."""
+        pending = b""
+        at = self.offset
+        while True:
+            piece = slice_at(self.core, job, self.stream, at, _SCAN)
+            if piece.offset > at:
+                pending = b""
+                self.offset = piece.offset
+            at = piece.next
+            pending += piece.data
+            *whole, pending = pending.split(b"\n")
+            for line in whole:
+                found = Match(self.stream, self.offset, line)
+                self.offset += len(line) + 1
+                yield found
+            if not piece.data or len(pending) > _LINE_MAX:
+                break
+        if pending and (partial or isinstance(job.phase, Ended)):
+            yield Match(self.stream, self.offset, pending)
+        if len(pending) > _LINE_MAX:
+            self.offset += len(pending)

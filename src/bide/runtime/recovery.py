@@ -1,0 +1,80 @@
+"""After a restart: a database that can be used, and every active job where its folder says it is."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import time
+
+from bide.keeper import ends, folder, groups
+from bide.model.job import Job
+from bide.model.phase import Queued, Running
+from bide.runtime.home import Home
+from bide.runtime.keeping import Keeping
+from bide.store.faults import DatabaseCorrupt
+from bide.store.store import Store, quarantine
+
+log = logging.getLogger(__name__)
+
+_BATCH = 500
+
+
+def open_store(home: Home) -> Store:
+    """The home's database; a missing or unusable one is made anew from the job folders."""
+    try:
+        store = Store(home.database)
+        if store.created:
+            rebuild(home, store)
+    except DatabaseCorrupt as error:
+        aside = quarantine(home.database, time.strftime("%Y%m%dT%H%M%S", time.gmtime()))
+        log.error("the database cannot be used (%s); it was moved to %s and is rebuilt from the job folders", error, aside)  # noqa: TRY400
+        store = Store(home.database)
+        rebuild(home, store)
+    return store
+
+
+def rebuild(home: Home, store: Store) -> int:
+    """Fill an empty database from the job folders; what cannot be read is set aside, never deleted."""
+    batch: list[Job] = []
+    count = 0
+    for name in sorted(os.listdir(home.jobs)):
+        job = _read_job(home, name)
+        if job is None:
+            continue
+        batch.append(job)
+        if len(batch) >= _BATCH:
+            count += store.add(batch).result()
+            batch = []
+    count += store.add(batch).result()
+    if count:
+        log.warning("the database was rebuilt from %d job folders", count)
+    return count
+
+
+def _read_job(home: Home, name: str) -> Job | None:
+    path = home.job(name)
+    spec = folder.read_spec(path)
+    if spec is None or spec[0].id != name:
+        os.makedirs(home.quarantine, mode=0o700, exist_ok=True)
+        shutil.move(path, os.path.join(home.quarantine, name))
+        log.error("%s is not a complete job folder; it was moved to %s", path, home.quarantine)
+        return None
+    job = spec[0].at(Queued())
+    record = folder.read_end(path)
+    if record is not None:
+        return job.at(ends.ended(job, record))
+    started = folder.read_started(path)
+    if started is not None:
+        return job.at(Running(started_at=started.at, pid=started.pid))
+    return job
+
+
+def recover(home: Home, keeping: Keeping) -> None:
+    """Take up all active jobs; clear away what was prepared but never accepted."""
+    active = keeping.store.active()
+    keeping.adopt(active)
+    ids = {str(job.id) for job in active}
+    for name in os.listdir(home.new):
+        shutil.rmtree(os.path.join(home.new, name), ignore_errors=True)
+    groups.sweep(ids)

@@ -1,0 +1,183 @@
+"""`run`: from a request to a durable, started job, and to its end if the caller waits for it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import resource
+import time
+from collections.abc import Callable
+from functools import cache
+
+import anyio
+
+from bide.api import Ran
+from bide.keeper import folder, groups, launch
+from bide.keeper.groups import Group
+from bide.kinds import shell
+from bide.model.errors import BadRequest, DiskFull, FolderNotFound
+from bide.model.job import DEFAULT_OWNER, Job, Spec, make_id
+from bide.model.output import Stream
+from bide.model.phase import Queued
+from bide.model.request import TAIL_BYTES, Request
+from bide.runtime import environment
+from bide.runtime.core import Core, heard
+from bide.runtime.keeping import now
+from bide.runtime.live import Live
+from bide.runtime.reading import tail
+
+_START_SECONDS = 30
+
+
+async def run(core: Core, request: Request) -> Ran:
+    """Start what is asked for and answer as the request wants it."""
+    joined = _find_joined(core, request)
+    if joined is None:
+        with anyio.CancelScope(shield=True):
+            live, joined = await _accept(core, request)
+    else:
+        live = core.live(joined)
+    return await _answer(core, request, live, joined)
+
+
+def _find_joined(core: Core, request: Request) -> Job | None:
+    if request.key is None:
+        return None
+    owner = request.owner or DEFAULT_OWNER
+    for live in core.keeping.live.values():
+        if live.job.key == request.key and live.job.owner == owner:
+            return live.job
+    return core.store.by_key(owner, request.key)
+
+
+async def _accept(core: Core, request: Request) -> tuple[Live | None, Job | None]:
+    """Prepare, commit, then start: a crash before the commit leaves nothing, after it a job that will run."""
+    job, orders, group = _decide(core, request)
+    prepared = os.path.join(core.home.new, job.id)
+    try:
+        folder.prepare(prepared, job, orders)
+    except OSError as error:
+        groups.discard(group)
+        raise _refusal(core, error) from error
+    live = core.keeping.track(job, prepared)
+    try:
+        live.open_escrow()
+        inserted = await core.hub.settled(core.store.insert(job))
+    except BaseException:
+        _undo(core, live, group)
+        raise
+    if inserted.id != job.id:
+        _undo(core, live, group)
+        return core.live(inserted), inserted
+    live.path = core.home.job(job.id)
+    os.rename(prepared, live.path)
+    core.keeping.start(live)
+    core.keeping.events.ring()
+    return live, None
+
+
+def _undo(core: Core, live: Live, group: Group) -> None:
+    core.keeping.live.pop(live.job.id, None)
+    live.close_escrow()
+    folder.remove(live.path)
+    groups.discard(group)
+
+
+def _refusal(core: Core, error: OSError) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(home=core.home.path)
+    if error.errno == errno.E2BIG:
+        return BadRequest(detail="the command and its environment are too large")
+    return error
+
+
+def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
+    cwd = os.path.abspath(request.cwd or os.getcwd())
+    if not os.path.isdir(cwd):
+        raise FolderNotFound(cwd=cwd)
+    job_id = make_id(time.time_ns() // 1_000_000, random.getrandbits(10))
+    group = groups.make(job_id, request.limits)
+    spec = Spec(
+        argv=shell.argv(request.command),
+        command=shell.shown(request.command),
+        cwd=cwd,
+        kind=shell.NAME,
+        stdin=request.stdin,
+        pty=request.pty,
+        merge=request.merge,
+        fence=request.fence,
+        limits=request.limits,
+        enforced=tuple(sorted(group.enforced.items())),
+    )
+    job = Job(
+        id=job_id,
+        spec=spec,
+        created_at=now(),
+        name=request.name,
+        owner=request.owner or DEFAULT_OWNER,
+        label=request.label,
+        key=request.key,
+    )
+    base = os.environ if request.base_env is None else request.base_env
+    ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path}
+    env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
+    orders = folder.Orders(
+        env=env,
+        umask=request.umask,
+        nofile=_soft_files(),
+        boot=launch.boot_identity(),
+        starter=launch.starter(core.home.path),
+        groups=group.orders,
+    )
+    return job, orders, group
+
+
+@cache
+def _soft_files() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def raise_file_limit() -> None:
+    """Let the runtime hold many jobs; jobs themselves keep the limit that was."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _soft_files()
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+async def _answer(core: Core, request: Request, live: Live | None, joined: Job | None) -> Ran:
+    if request.background:
+        if live is not None:
+            with anyio.move_on_after(_START_SECONDS):
+                await _until(live, lambda: not isinstance(live.job.phase, Queued))
+        return Ran(job=_now(core, live, joined), joined=joined is not None)
+    deferred = False
+    if live is not None:
+        seconds = None if request.deadline is None else request.deadline.total_seconds()
+        with anyio.move_on_after(seconds) as scope:
+            await _until(live, lambda: live.ended)
+        deferred = scope.cancelled_caught
+    job = _now(core, live, joined)
+    return Ran(
+        job=core.with_facts(job),
+        joined=joined is not None,
+        deferred=deferred,
+        out=tail(core, job, Stream.OUT, TAIL_BYTES),
+        err=tail(core, job, Stream.ERR, TAIL_BYTES),
+    )
+
+
+def _now(core: Core, live: Live | None, joined: Job | None) -> Job:
+    if live is not None:
+        return live.job
+    assert joined is not None  # noqa: S101 - one of the two is always there
+    return core.find(joined.id)
+
+
+async def _until(live: Live, condition: Callable[[], bool]) -> None:
+    while True:
+        with heard([live.changed]) as event:
+            if condition():
+                return
+            await event.wait()

@@ -1,0 +1,27 @@
+"""What can be wrong with the database, in words that callers without SQL understand."""
+
+import sqlite3
+from pathlib import Path
+
+from bide.model.errors import DiskFull, HomeUnusable
+
+
+class DatabaseCorrupt(Exception):
+    """The file is not a database, or a damaged one. The job folders have all that was in it."""
+
+
+class IdTaken(Exception):
+    """A job has this id, or had it before it was forgotten."""
+
+
+def fault(error: Exception, path: Path) -> Exception:
+    """What a failure of SQLite means; the error itself if it is another, or nothing a caller could act on."""
+    # Errors of the Python module itself, such as a wrong number of parameters, carry no code.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFull(home=str(path.parent))
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return DatabaseCorrupt(f"{path}: {error}")
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        return HomeUnusable(home=str(path.parent), detail=str(error))
+    return error

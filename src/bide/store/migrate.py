@@ -1,0 +1,28 @@
+"""Brings a database to the schema of this version; the file's `user_version` counts the migrations it has."""
+
+import sqlite3
+from pathlib import Path
+
+from bide.model.errors import DatabaseNewer
+
+MIGRATIONS = sorted(Path(__file__).with_name("migrations").glob("*.sql"))
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> bool:
+    """Apply what is missing, each migration whole or not at all; whether there was no schema at all before.
+
+    Raises:
+        DatabaseNewer: a newer bide wrote the file. Nothing in it was changed.
+
+    """
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > len(MIGRATIONS):
+        raise DatabaseNewer(path=str(path), found=str(found), known=str(len(MIGRATIONS)))
+    for number, migration in enumerate(MIGRATIONS[found:], start=found + 1):
+        script = f"BEGIN IMMEDIATE;\n{migration.read_text()}\nPRAGMA user_version = {number};\nCOMMIT;"
+        try:
+            connection.executescript(script)
+        except sqlite3.Error:
+            connection.rollback()
+            raise
+    return found == 0

@@ -1,0 +1,62 @@
+"""What changes the database: each runs inside a transaction of the writer, and leaves one event per move."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from bide.model.errors import NameInUse
+from bide.model.job import Job
+from bide.store.faults import IdTaken
+from bide.store.queries import QUERIES
+from bide.store.rows import Values, event_values, to_job
+
+
+def insert(connection: sqlite3.Connection, job: Job, values: Values) -> Job:
+    """Record a queued job; if its owner has used its key before, the job of that time."""
+    if job.key is not None:
+        earlier = connection.execute(QUERIES["keyed_job"], values).fetchone()
+        if earlier is not None:
+            return to_job(earlier)
+    try:
+        inserted = connection.execute(QUERIES["insert_job"], values).rowcount
+    except sqlite3.IntegrityError as error:
+        raise _conflict(connection, values) or error from None
+    if not inserted:
+        raise IdTaken(job.id)
+    connection.execute(QUERIES["insert_event"], event_values(job.id, values))
+    return job
+
+
+def _conflict(connection: sqlite3.Connection, values: Values) -> Exception | None:
+    """What stands in the way of an insert, if it is another job."""
+    if connection.execute(QUERIES["id_known"], values).fetchone() is not None:
+        return IdTaken(values["id"])
+    holder = connection.execute(QUERIES["active_named"], values).fetchone()
+    return None if holder is None else NameInUse(name=str(values["name"]), job=holder[0])
+
+
+def add(connection: sqlite3.Connection, rows: Sequence[Values]) -> int:
+    """Record jobs that are not known yet, in any phase; how many there were."""
+    added = 0
+    for values in rows:
+        if connection.execute(QUERIES["add_job"], values).rowcount:
+            connection.execute(QUERIES["insert_event"], event_values(str(values["id"]), values))
+            added += 1
+    return added
+
+
+def move(connection: sqlite3.Connection, query: str, values: Values) -> bool:
+    """Do a guarded update; False if the job is not where the guard wants it."""
+    if not connection.execute(QUERIES[query], values).rowcount:
+        return False
+    connection.execute(QUERIES["insert_event"], event_values(str(values["id"]), values))
+    return True
+
+
+def forget(connection: sqlite3.Connection, values: Values) -> bool:
+    """Replace an ended job by a tombstone; False if there is no such job."""
+    if not connection.execute(QUERIES["bury_job"], values).rowcount:
+        return False
+    connection.execute(QUERIES["delete_job"], values)
+    event: Values = {"job": values["id"], "what": "forgotten", "at": values["at"], "detail": ""}
+    connection.execute(QUERIES["insert_event"], event)
+    return True

@@ -1,0 +1,112 @@
+-- Every statement of the store. A block is a name, a line of prose, and the SQL; {columns} stands for the first one.
+
+-- columns
+-- What a job is read from, in the order that rows.py unpacks.
+seq, created_at, id, name, owner, session, label, key, pid, started_at, ended_at, spec, end
+
+-- insert_job
+-- Record a job, unless its id belonged to one that was forgotten.
+INSERT INTO jobs
+    (id, name, kind, owner, session, label, key, phase, reason, pid, created_at, started_at, ended_at, spec, end)
+SELECT :id, :name, :kind, :owner, :session, :label, :key,
+    :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE id = :id)
+
+-- add_job
+-- Record a job found on disk, unless its id is known; a key or an active name that another job holds is left out.
+INSERT INTO jobs
+    (id, name, kind, owner, session, label, key, phase, reason, pid, created_at, started_at, ended_at, spec, end)
+SELECT :id,
+    CASE WHEN :phase = 'ended' OR NOT EXISTS (
+        SELECT 1 FROM jobs WHERE name = :name AND owner = :owner AND phase <> 'ended'
+    ) THEN :name END,
+    :kind, :owner, :session, :label,
+    CASE WHEN NOT EXISTS (SELECT 1 FROM jobs WHERE owner = :owner AND key = :key) THEN :key END,
+    :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE id = :id)
+ON CONFLICT (id) DO NOTHING
+
+-- start_job
+-- Move a job from queued to running.
+UPDATE jobs SET phase = 'running', started_at = :started_at, pid = :pid
+WHERE id = :id AND phase = 'queued'
+
+-- end_job
+-- Move a job from queued or running to ended; what is known of its start is kept where the end does not say.
+UPDATE jobs SET phase = 'ended', reason = :reason, ended_at = :ended_at, end = :end,
+    started_at = coalesce(:started_at, started_at), pid = coalesce(:pid, pid)
+WHERE id = :id AND phase IN ('queued', 'running')
+
+-- bury_job
+-- Leave a tombstone for an ended job.
+INSERT INTO forgotten (id, name, owner, at)
+SELECT id, name, owner, :at FROM jobs WHERE id = :id AND phase = 'ended'
+
+-- delete_job
+-- Remove a job's row.
+DELETE FROM jobs WHERE id = :id
+
+-- insert_event
+-- Record a move.
+INSERT INTO events (at, job, what, detail) VALUES (:at, :job, :what, :detail)
+
+-- get_job
+-- The job with this id.
+SELECT {columns} FROM jobs WHERE id = :id
+
+-- keyed_job
+-- The job that an owner asked for with this key.
+SELECT {columns} FROM jobs WHERE owner = :owner AND key = :key
+
+-- list_jobs
+-- A page of jobs, newest first; pages.py says which index it walks and which conditions hold.
+SELECT {columns} FROM jobs {index} WHERE {conditions} ORDER BY {order} LIMIT :limit
+
+-- active_jobs
+-- What is queued or running, in the order of acceptance.
+SELECT {columns} FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') ORDER BY seq
+
+-- count_active
+-- How many jobs are queued and running.
+SELECT phase, count(*) FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') GROUP BY phase
+
+-- job_id
+-- The id, if there is such a job.
+SELECT id FROM jobs WHERE id = :id
+
+-- id_known
+-- Whether this id belongs to a job, or belonged to one that was forgotten.
+SELECT 1 FROM jobs WHERE id = :id UNION ALL SELECT 1 FROM forgotten WHERE id = :id
+
+-- active_named
+-- The newest active job with this name, of one owner or of any.
+SELECT id FROM jobs INDEXED BY jobs_active_name
+WHERE name = :name AND phase <> 'ended' AND (:owner IS NULL OR owner = :owner)
+ORDER BY seq DESC LIMIT 1
+
+-- newest_named
+-- The newest job with this name, of one owner or of any.
+SELECT id FROM jobs INDEXED BY jobs_name
+WHERE name = :name AND (:owner IS NULL OR owner = :owner)
+ORDER BY seq DESC LIMIT 1
+
+-- forgotten_at
+-- When the job with this id was forgotten, or else the last one with this name.
+SELECT at FROM (
+    SELECT 0 AS rank, at FROM forgotten WHERE id = :ref
+    UNION ALL
+    SELECT 1, max(at) FROM forgotten WHERE name = :ref
+) WHERE at IS NOT NULL ORDER BY rank LIMIT 1
+
+-- list_events
+-- What happened after an event, oldest first.
+SELECT seq, at, job, what, detail FROM events WHERE seq > :after ORDER BY seq LIMIT :limit
+
+-- list_job_events
+-- What happened to one job after an event, oldest first.
+SELECT seq, at, job, what, detail FROM events INDEXED BY events_job
+WHERE job = :job AND seq > :after ORDER BY seq LIMIT :limit
+
+-- last_event
+-- The number of the newest event, 0 before the first.
+SELECT coalesce(max(seq), 0) FROM events

@@ -1,0 +1,110 @@
+"""Jobs and events to rows and back. Times are kept to the millisecond."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from bide.model.job import Job, JobId
+from bide.model.messages import end_from_json, end_to_json, spec_from_json, spec_to_json
+from bide.model.phase import Ended, Phase, Queued, Running
+
+Row = tuple[Any, ...]
+Values = dict[str, str | int | None]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One move of one job."""
+
+    seq: int
+    """Rises from event to event and is never used again."""
+    at: datetime
+    job: JobId
+    what: str
+    """`queued`, `running`, `ended` or `forgotten`."""
+    detail: str
+    """The reason of an end, the pid of a start, else nothing."""
+
+
+def to_ms(at: datetime) -> int:
+    """An instant as it is stored."""
+    return (at - _EPOCH) // _MILLISECOND
+
+
+def from_ms(number: int) -> datetime:
+    """A stored instant."""
+    return _EPOCH + timedelta(milliseconds=number)
+
+
+def job_values(job: Job) -> Values:
+    """A job as the parameters of an insert."""
+    return {
+        "id": job.id,
+        "name": job.name,
+        "kind": job.spec.kind,
+        "owner": job.owner,
+        "session": job.session,
+        "label": job.label,
+        "key": job.key,
+        "phase": job.phase_name,
+        "created_at": to_ms(job.created_at),
+        "spec": json.dumps(spec_to_json(job.spec)),
+        **phase_values(job.phase),
+    }
+
+
+def phase_values(phase: Phase) -> Values:
+    """The facts of a phase, with `None` for those it does not have."""
+    values: Values = {"reason": None, "pid": None, "started_at": None, "ended_at": None, "end": None}
+    if isinstance(phase, Running | Ended):
+        values["pid"] = phase.pid
+        values["started_at"] = None if phase.started_at is None else to_ms(phase.started_at)
+    if isinstance(phase, Ended):
+        values["reason"] = str(phase.end.reason)
+        values["ended_at"] = to_ms(phase.ended_at)
+        values["end"] = json.dumps(end_to_json(phase.end))
+    return values
+
+
+def event_values(job: str, values: Values) -> Values:
+    """The event of a job's move to the phase that these parameters describe."""
+    if values["ended_at"] is not None:
+        return {"job": job, "what": "ended", "at": values["ended_at"], "detail": values["reason"]}
+    if values["started_at"] is not None:
+        return {"job": job, "what": "running", "at": values["started_at"], "detail": str(values["pid"])}
+    return {"job": job, "what": "queued", "at": values["created_at"], "detail": ""}
+
+
+def to_job(row: Row) -> Job:
+    """The job of a row with the `columns` of queries.sql."""
+    _, created_at, id_, name, owner, session, label, key, pid, started_at, ended_at, spec, end = row
+    return Job(
+        id=JobId(id_),
+        spec=spec_from_json(json.loads(spec)),
+        created_at=from_ms(created_at),
+        name=name,
+        owner=owner,
+        label=label,
+        session=session,
+        key=key,
+        phase=_to_phase(pid, started_at, ended_at, end),
+    )
+
+
+def _to_phase(pid: int | None, started_at: int | None, ended_at: int | None, end: str | None) -> Phase:
+    started = None if started_at is None else from_ms(started_at)
+    if ended_at is not None and end is not None:
+        return Ended(ended_at=from_ms(ended_at), end=end_from_json(json.loads(end)), started_at=started, pid=pid)
+    if started is not None and pid is not None:
+        return Running(started_at=started, pid=pid)
+    return Queued()
+
+
+def to_event(row: Row) -> Event:
+    """The event of a row."""
+    seq, at, job, what, detail = row
+    return Event(seq, from_ms(at), JobId(job), what, detail)

@@ -1,0 +1,224 @@
+"""Store: rows in, Jobs out. The database is an index of the job folders and can be rebuilt from them."""
+
+import sqlite3
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from bide.api import Filter, Page
+from bide.model.errors import HomeUnusable
+from bide.model.job import Job
+from bide.model.phase import Ended, Running
+from bide.store import moves
+from bide.store.faults import fault
+from bide.store.migrate import migrate
+from bide.store.pages import Place, check_limit, page_query
+from bide.store.queries import QUERIES
+from bide.store.rows import Event, Row, Values, from_ms, job_values, phase_values, to_event, to_job, to_ms
+from bide.store.writer import Writer
+
+BUSY_SECONDS = 5
+
+
+class Store:
+    """The jobs of one home.
+
+    A write returns a future at once, which has its result when that is on disk. Writes are done in the order asked
+    for, and a write goes through even if its caller stops waiting. Reads answer inline and see every write whose
+    future is done. No process but this one may write the file, and nothing in this process may open it by other
+    means: closing any descriptor of it would drop SQLite's locks.
+    """
+
+    created: bool
+    """Whether the file had no schema before, so that the caller rebuilds it."""
+
+    def __init__(self, path: str) -> None:
+        """Open the database at `path`; one that is not there is made, an older one is brought up to date.
+
+        Raises:
+            DatabaseNewer: a newer bide wrote it.
+            DatabaseCorrupt: it cannot be read; `quarantine` it and rebuild.
+            HomeUnusable: its folder is not there or not ours.
+            DiskFull: there is no room for it.
+
+        """
+        self._path = Path(path).absolute()
+        _create(self._path)
+        # The writer thread alone uses this connection, save before it starts and after it ended.
+        self._connection = _connect(self._path, "rw")
+        try:
+            self.created = migrate(self._connection, self._path)
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+                self._connection.execute(f"PRAGMA {pragma}")
+            self._reader = _connect(self._path, "ro")
+            self._reader.execute("PRAGMA query_only = ON")
+        except Exception as error:
+            self._connection.close()
+            raise fault(error, self._path) from error
+        self._inode = _inode(self._path)
+        self._writer = Writer(self._connection, self._path)
+
+    def close(self) -> None:
+        """Finish the writes asked for, checkpoint and close. The second time does nothing."""
+        self._writer.close()
+        self._reader.close()
+        # A failing checkpoint loses nothing: the next open reads the write-ahead log.
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        self._connection.close()
+
+    def moved(self) -> bool:
+        """Whether the file that is open is no longer the one at its path."""
+        return _inode(self._path) != self._inode
+
+    @property
+    def idle(self) -> bool:
+        """Whether no write is pending."""
+        return self._writer.idle
+
+    def insert(self, job: Job) -> Future[Job]:
+        """Record a queued job; the job recorded, or the earlier one if its owner has used its key before.
+
+        Raises:
+            NameInUse: an active job of the same owner has its name.
+            IdTaken: its id belongs to a job, or to one that was forgotten.
+
+        """
+        values = job_values(job)
+        return self._writer.submit(lambda connection: moves.insert(connection, job, values))
+
+    def start(self, id: str, started_at: datetime, pid: int) -> Future[bool]:  # noqa: A002
+        """Move a queued job to running; False if it is not queued."""
+        values: Values = {"id": id, **phase_values(Running(started_at, pid))}
+        return self._writer.submit(lambda connection: moves.move(connection, "start_job", values))
+
+    def end(self, id: str, ended: Ended) -> Future[bool]:  # noqa: A002
+        """Move a queued or running job to ended; False if it is neither. The first end stays."""
+        values: Values = {"id": id, **phase_values(ended)}
+        return self._writer.submit(lambda connection: moves.move(connection, "end_job", values))
+
+    def forget(self, id: str, at: datetime) -> Future[bool]:  # noqa: A002
+        """Replace an ended job by a tombstone; False if there is no ended job with this id."""
+        values: Values = {"id": id, "at": to_ms(at)}
+        return self._writer.submit(lambda connection: moves.forget(connection, values))
+
+    def add(self, jobs: Sequence[Job]) -> Future[int]:
+        """Record jobs found on disk, in any phase and in the order given; how many were not known before.
+
+        Ids that are known or forgotten are passed over. A job whose key, or whose name while active, belongs to
+        another job is recorded without it.
+        """
+        rows = [job_values(job) for job in jobs]
+        return self._writer.submit(lambda connection: moves.add(connection, rows))
+
+    def barrier(self) -> Future[None]:
+        """Be done when every write asked for before is."""
+        return self._writer.submit(lambda _: None)
+
+    def get(self, id: str) -> Job | None:  # noqa: A002
+        """The job with this id."""
+        return self._job("get_job", {"id": id})
+
+    def by_key(self, owner: str, key: str) -> Job | None:
+        """The job that this owner asked for with this key."""
+        return self._job("keyed_job", {"owner": owner, "key": key})
+
+    def resolve(self, ref: str, owner: str | None) -> str | None:
+        """The id of the job that `ref` means: an id, else the name of an active job, else of the newest job.
+
+        A name is looked up among the jobs of `owner`, or among all jobs without one.
+        """
+        values: Values = {"id": ref, "name": ref, "owner": owner}
+        for query in ("job_id", "active_named", "newest_named"):
+            for (found,) in self._rows(QUERIES[query], values):
+                return found
+        return None
+
+    def forgotten_at(self, ref: str) -> datetime | None:
+        """When the job with this id was forgotten, or else the last one with this name."""
+        rows = self._rows(QUERIES["forgotten_at"], {"ref": ref})
+        return from_ms(rows[0][0]) if rows else None
+
+    def page(self, where: Filter, limit: int, before: str | None) -> Page:
+        """The newest jobs that pass the filter, at most `limit`; with `before`, those after that page.
+
+        Jobs that come or go between pages neither repeat nor hide others.
+
+        Raises:
+            BadRequest: the limit is out of range, or the cursor is none of ours.
+
+        """
+        check_limit(limit)
+        rows = self._rows(*page_query(where, Place.read(before), limit + 1))
+        more = str(Place.of(rows[limit - 1])) if len(rows) > limit else None
+        return Page(tuple(to_job(row) for row in rows[:limit]), more)
+
+    def active(self) -> list[Job]:
+        """Every queued and running job, oldest first."""
+        return [to_job(row) for row in self._rows(QUERIES["active_jobs"], {})]
+
+    def counts(self) -> dict[str, int]:
+        """How many jobs are `queued` and `running`."""
+        return {"queued": 0, "running": 0, **dict(self._rows(QUERIES["count_active"], {}))}
+
+    def events(self, after: int, limit: int, job: str | None) -> list[Event]:
+        """What happened after the event with this number, of one job or of all, oldest first.
+
+        Raises:
+            BadRequest: the limit is out of range.
+
+        """
+        check_limit(limit)
+        query = "list_events" if job is None else "list_job_events"
+        return [to_event(row) for row in self._rows(QUERIES[query], {"after": after, "limit": limit, "job": job})]
+
+    def last_event(self) -> int:
+        """The number of the newest event; 0 before the first."""
+        return self._rows(QUERIES["last_event"], {})[0][0]
+
+    def _job(self, query: str, values: Values) -> Job | None:
+        rows = self._rows(QUERIES[query], values)
+        return to_job(rows[0]) if rows else None
+
+    def _rows(self, sql: str, values: Values) -> list[Row]:
+        """All rows at once: a half-read result would keep the write-ahead log from being reset."""
+        try:
+            return self._reader.execute(sql, values).fetchall()
+        except (UnicodeEncodeError, OverflowError):
+            return []  # text that is not Unicode, as a shell may hand us, and numbers beyond 64 bits are in no row
+        except sqlite3.Error as error:
+            raise fault(error, self._path) from error
+
+
+def quarantine(path: str, stamp: str) -> str:
+    """Rename a database that cannot be read, with its companions, to `*.corrupt-<stamp>`; its new path."""
+    # The database goes first: if we die half-way, SQLite drops what belonged to a database that is not there.
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with suppress(FileNotFoundError):
+            Path(path + suffix).rename(f"{path}{suffix}.corrupt-{stamp}")
+    return f"{path}.corrupt-{stamp}"
+
+
+def _create(path: Path) -> None:
+    """Make the file if it is not there, for its owner's eyes only: commands may hold secrets."""
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise HomeUnusable(home=str(path.parent), detail=str(error.strerror)) from error
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,122 @@
+"""The one thread that writes: it commits together what was asked for meanwhile, and answers after the commit."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from bide.store.faults import fault
+
+BATCH = 256
+
+T = TypeVar("T")
+
+
+class _Write(Generic[T]):
+    """Something to do in a transaction, and the future of whoever asked for it."""
+
+    __slots__ = ("_act", "_failure", "_result", "future")
+
+    def __init__(self, act: Callable[[sqlite3.Connection], T]) -> None:
+        self._act = act
+        self._failure: Exception | None = None
+        self.future: Future[T] = Future()
+        # A caller who stops waiting takes nothing back: a running future cannot be cancelled.
+        self.future.set_running_or_notify_cancel()
+
+    def attempt(self, connection: sqlite3.Connection) -> None:
+        """Do it, or undo it alone. Raises only when SQLite gave up the whole transaction."""
+        connection.execute("SAVEPOINT one")
+        try:
+            self._result = self._act(connection)
+        except Exception as error:
+            if not connection.in_transaction:
+                raise
+            connection.execute("ROLLBACK TO one")
+            self._failure = error
+        connection.execute("RELEASE one")
+
+    def settle(self, failure: Exception | None, path: Path) -> None:
+        """Tell the caller, once the transaction is over."""
+        failure = failure or self._failure
+        if failure is None:
+            self.future.set_result(self._result)
+        else:
+            self.future.set_exception(fault(failure, path))
+
+
+class Writer:
+    """Uses the writing connection, alone. Writes are done in the order asked for."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._queue: SimpleQueue[_Write[Any] | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._asked = 0
+        self._done = 0
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="bide-store", daemon=True)
+        self._thread.start()
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything asked for was committed or has failed."""
+        return self._asked == self._done
+
+    def submit(self, act: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Do `act` in the next transaction; the future has its result when that is on disk.
+
+        An exception of `act` undoes it alone. A failing commit fails everything in it.
+        """
+        write = _Write(act)
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the store is closed")
+            self._asked += 1
+            self._queue.put(write)
+        return write.future
+
+    def close(self) -> None:
+        """Finish what was asked for and take no more."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        for batch in self._batches():
+            failure = self._commit(batch)
+            self._done += len(batch)
+            for write in batch:
+                write.settle(failure, self._path)
+
+    def _batches(self) -> Iterator[list[_Write[Any]]]:
+        """What is queued, at most BATCH at a time, until the queue is closed."""
+        while (write := self._queue.get()) is not None:
+            batch = [write]
+            while len(batch) < BATCH and not self._queue.empty():
+                following = self._queue.get()
+                if following is None:
+                    yield batch
+                    return
+                batch.append(following)
+            yield batch
+
+    def _commit(self, batch: list[_Write[Any]]) -> Exception | None:
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for write in batch:
+                write.attempt(connection)
+            connection.execute("COMMIT")
+        except Exception as error:  # whatever it is, callers wait for an answer from this thread
+            with suppress(sqlite3.Error):
+                connection.rollback()
+            return error
+        return None

@@ -1,0 +1,99 @@
+"""Streamed answers: a job's output as frames, and the events of all jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import anyio
+
+from bide.api import READ_LIMIT, Events, Jobs
+from bide.model.job import Job
+from bide.model.answers import event_to_json
+from bide.model.messages import job_to_json
+from bide.model.output import Stream
+from bide.model.request import Request
+from bide.model.waiting import Until
+from bide.web.http import Reply
+
+FRAMES = "application/vnd.bide.frames"
+_EVENT = 0
+_TYPES = {Stream.OUT: 1, Stream.ERR: 2}
+_LOOK_AGAIN = timedelta(minutes=1)
+
+Send = Callable[[bytes], Awaitable[None]]
+
+
+def frame(kind: int, payload: bytes) -> bytes:
+    """One frame: type, length, payload."""
+    return bytes((kind,)) + len(payload).to_bytes(4, "big") + payload
+
+
+def event(name: str, **facts: object) -> bytes:
+    """An event frame."""
+    return frame(_EVENT, json.dumps({"event": name, **facts}, separators=(",", ":")).encode())
+
+
+async def run_and_follow(jobs: Jobs, request: Request, reply: Reply) -> None:
+    """Start a job and stream it from its first byte to its end."""
+    ran = await jobs.run(replace(request, background=True))
+    await follow(jobs, ran.job, {Stream.OUT: 0, Stream.ERR: 0}, reply)
+
+
+async def follow(jobs: Jobs, job: Job, starts: dict[Stream, int], reply: Reply, *, tail: int | None = None) -> None:
+    """Stream a job's output from these offsets (or its last lines) to its end."""
+    send = await reply.stream(FRAMES)
+    await send(event("job", job=job_to_json(job)))
+    one_stream = job.spec.merge or job.spec.pty
+    async with anyio.create_task_group() as group:
+        asks = job.spec.stdin or job.spec.pty
+        if asks:
+            group.start_soon(_questions, jobs, job.id, send)
+        async with anyio.create_task_group() as streams:
+            for stream in (Stream.OUT,) if one_stream else Stream:
+                streams.start_soon(_copy, jobs, job.id, stream, starts[stream], tail, send)
+        group.cancel_scope.cancel()
+    await send(event("ended", job=job_to_json(await jobs.get(job.id))))
+
+
+async def _copy(jobs: Jobs, job: str, stream: Stream, start: int, tail: int | None, send: Send) -> None:
+    at = start
+    if tail is not None:
+        piece = await jobs.read(job, stream=stream, tail=tail)
+        at = piece.next
+        if piece.data:
+            await send(frame(_TYPES[stream], piece.data))
+    while True:
+        piece = await jobs.read(job, stream=stream, offset=at, limit=READ_LIMIT, follow=_LOOK_AGAIN)
+        if piece.offset > at:
+            await send(event("dropped", stream=str(stream), **{"from": at, "to": piece.offset}))
+        if piece.data:
+            await send(frame(_TYPES[stream], piece.data))
+        at = max(at, piece.next)
+        if piece.eof:
+            return
+
+
+async def _questions(jobs: Jobs, job: str, send: Send) -> None:
+    """Tell each time the job begins to wait for input."""
+    while True:
+        waited = await jobs.wait([job], until=Until(input=True))
+        facts = waited.jobs[0].facts
+        if waited.met != "input" or facts is None:
+            return
+        await send(event("waiting", prompt=facts.waiting or ""))
+        while facts is not None and facts.waiting is not None:
+            await jobs.wait([job], until=Until(input=False), timeout=_LOOK_AGAIN)
+            facts = (await jobs.get(job)).facts
+
+
+async def follow_events(events: Events, after: int | None, job: str | None, reply: Reply) -> None:
+    """Server-sent events, one for each move of a job, for as long as the peer listens."""
+    send = await reply.stream("text/event-stream")
+    await send(b": bide events\n\n")
+    async for found in events.follow(after=after, job=job):
+        body: dict[str, Any] = event_to_json(found)
+        await send(f"id: {found.seq}\ndata: {json.dumps(body, separators=(',', ':'))}\n\n".encode())
