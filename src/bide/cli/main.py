@@ -38,7 +38,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     _prepare_stdio()
     try:
-        status = _dispatch(words)
+        status = _dispatch(list(words))
         sys.stdout.flush()
     except BideError as error:
         return _report(error, words)

@@ -41,6 +41,16 @@ class Parser(argparse.ArgumentParser):
         args.words = args.words + after if args.words else after[1:]
         return args
 
+    @property
+    def options(self) -> dict[str, argparse.Action]:
+        """Every option by each of its names."""
+        return self._option_string_actions
+
+    @property
+    def places(self) -> list[argparse.Action]:
+        """The positional words, in order."""
+        return self._get_positional_actions()
+
     def error(self, message: str):
         """Raise Usage instead of leaving."""
         raise Usage(detail=f"{message}; see 'bide {self.command} --help'")

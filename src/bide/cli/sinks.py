@@ -24,9 +24,9 @@ class Sink:
         self._fd = fd
         self._sanitizer: Sanitizer | None = None
         if not raw and os.isatty(fd):
-            from bide.cli.sanitize import Sanitizer  # noqa: PLC0415 - a pipe does not pay for it
+            from bide.cli import sanitize  # noqa: PLC0415 - a pipe does not pay for it
 
-            self._sanitizer = Sanitizer()
+            self._sanitizer = sanitize.Sanitizer()
 
     def write(self, data: bytes) -> None:
         """The next bytes of the stream."""

@@ -50,15 +50,15 @@ def called(job: "Json") -> str:
 
 
 def ended_how(job: "Json") -> str:
-    """The end of a job as what follows `job j…`: `timed out after 10.0s`, `killed by user`, `lost: …`."""
+    """The end of a job as what follows `job j…`: `timed out after 10.0s`, `was killed by user`, `is lost: …`."""
     reason = str(job["reason"])
     limits: Json = job.get("limits") or {}
     if reason == "exited":
         return f"exited with {job['exit_code']}"
     if reason == "signaled":
-        return f"ended by {signal_name(job['signal'])}"
+        return f"was ended by {signal_name(job['signal'])}"
     if reason == "killed":
-        return f"killed by {job.get('by') or 'user'}"
+        return f"was killed by {job.get('by') or 'user'}"
     if reason == "timed_out":
         return f"timed out after {_limit(limits.get('timeout_ms'), job)}"
     return _ended_by_limit(job, reason, limits)
@@ -66,14 +66,14 @@ def ended_how(job: "Json") -> str:
 
 def _ended_by_limit(job: "Json", reason: str, limits: "Json") -> str:
     if reason == "idle":
-        return f"ended after {_limit(limits.get('idle_ms'), job)} without output"
+        return f"was ended after {_limit(limits.get('idle_ms'), job)} without output"
     if reason == "overflow":
-        return f"ended because it wrote more than {show_size(limits.get('output_bytes') or 0)}"
+        return f"was ended because it wrote more than {show_size(limits.get('output_bytes') or 0)}"
     if reason == "oom":
         limit = limits.get("memory_bytes")
-        return f"out of memory (limit {show_size(limit)})" if limit else "out of memory"
+        return f"ran out of memory (limit {show_size(limit)})" if limit else "ran out of memory"
     error = job.get("error") or "no reason is known"
-    return f"could not start: {error}" if reason == "spawn_failed" else f"lost: {error}"
+    return f"could not start: {error}" if reason == "spawn_failed" else f"is lost: {error}"
 
 
 def _limit(ms: int | None, job: "Json") -> str:

@@ -112,12 +112,11 @@ class Answer:
     def json(self) -> "Json":
         """The body of a complete answer as an object; raises the BideError that it carries."""
         try:
-            body: object = json.loads(self.take())
+            answer: Json = json.loads(self.take())
         except ValueError as error:
             raise InternalError(detail=f"the daemon's answer is not JSON: {error}") from error
-        if not isinstance(body, dict):
+        if not _is_object(answer):
             raise InternalError(detail="the daemon's answer is not an object")
-        answer: Json = body
         if self.status >= 400:
             raise error_of(answer, self.status)
         return answer
@@ -125,11 +124,13 @@ class Answer:
 
 def error_of(body: "Json", status: int) -> BideError:
     """The error of an answer with a status of 400 or more."""
-    inner = body.get("error")
-    if isinstance(inner, dict):
-        facts: Json = inner
-        return from_json(facts)
+    if _is_object(body.get("error")):
+        return from_json(body["error"])
     return InternalError(detail=f"the daemon answered {status} without an error")
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 class Frames:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,7 @@ import anyio.to_thread
 from anyio.abc import UNIXSocketStream
 
 from bide.client.http1 import Answer, error_of, request
-from bide.client.start import start_daemon
+from bide.client.start import ensure_daemon, try_connect
 from bide.model.errors import DaemonUnavailable
 
 if TYPE_CHECKING:
@@ -84,39 +82,13 @@ class Transport:
     async def _connection(self) -> tuple[UNIXSocketStream, bool]:
         if self._idle:
             return self._idle.pop(), False
-        try:
-            return await self._open(), True
-        except OSError:
-            await anyio.to_thread.run_sync(start_daemon, self._home, self._accepts)
-        try:
-            return await self._open(), True
-        except OSError as error:
-            raise DaemonUnavailable(home=self._home, detail=error.strerror or str(error)) from error
-
-    async def _open(self) -> UNIXSocketStream:
-        return await UNIXSocketStream.from_socket(self._connect())
-
-    def _accepts(self) -> bool:
-        try:
-            self._connect().close()
-        except OSError:
-            return False
-        return True
-
-    def _connect(self) -> socket.socket:
-        """Through the folder's descriptor, so that any length of path will do."""
-        folder = os.open(self._home, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            raw = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-            try:
-                raw.connect(f"/proc/self/fd/{folder}/bide.sock")
-            except OSError:
-                raw.close()
-                raise
-        finally:
-            os.close(folder)
-        raw.setblocking(False)
-        return raw
+        sock = try_connect(self._home)
+        if sock is None:
+            await anyio.to_thread.run_sync(ensure_daemon, self._home)
+            sock = try_connect(self._home)
+        if sock is None:
+            raise DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
+        return await UNIXSocketStream.from_socket(sock.detach()), True
 
     async def aclose(self) -> None:
         """Close what was kept."""

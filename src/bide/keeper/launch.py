@@ -1,10 +1,11 @@
-"""Keepers as processes: start one, replace one, tell whether one is alive, and never mistake a reused pid."""
+"""Keepers as processes: have one made, tell whether one is alive, and never mistake a reused pid."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-import signal
+import select
+import socket
 import struct
 import sys
 from functools import cache
@@ -12,7 +13,8 @@ from functools import cache
 KEEPER = os.path.join(os.path.dirname(__file__), "bide-keeper")
 _FLOCK = struct.Struct("hhqqi4x")
 _PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "BIDE_HOME", "XDG_STATE_HOME", "PYTHONPATH", "COVERAGE_PROCESS_START")
-_IN_FD, _TTY_FD = 3, 4
+_NURSERY_FD = 3
+_PACKET = 4352
 
 
 @cache
@@ -31,33 +33,75 @@ def _environment() -> dict[str, str]:
     return {key: os.environ[key] for key in _PASSED_ON if key in os.environ}
 
 
-def _spawn(arguments: list[str], actions: list[tuple[int, ...]]) -> int:
-    quiet = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in range(3)]
-    return os.posix_spawn(
-        KEEPER, ["bide-keeper", *arguments], _environment(), file_actions=[*quiet, *actions], setsid=True
-    )
+class Nursery:
+    """The process that makes keepers. Asking costs one packet; the keeper's pidfd comes back in another."""
 
+    def __init__(self) -> None:
+        """Started when first asked for a keeper."""
+        self._sock: socket.socket | None = None
+        self.pid = 0
 
-def start(path: str) -> int:
-    """Start the keeper of a prepared folder; it refuses by itself to start a job twice."""
-    return _spawn([path], [])
+    def fileno(self) -> int:
+        """Readable when there are answers; -1 while there is no nursery."""
+        return -1 if self._sock is None else self._sock.fileno()
 
+    def open(self) -> None:
+        """Start the process. Raises OSError."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        actions: list[tuple[int, ...]] = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in range(3)]  # pyright: ignore[reportAssignmentType]
+        # A descriptor already at its target would keep its close-on-exec flag, so it is moved out of the way.
+        source = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 10)
+        actions.append((os.POSIX_SPAWN_DUP2, source, _NURSERY_FD))
+        try:
+            self.pid = os.posix_spawn(
+                KEEPER, ["bide-keeper", "-N", str(_NURSERY_FD)], _environment(), file_actions=actions, setsid=True
+            )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            os.close(source)
+            theirs.close()
+        ours.setblocking(False)  # noqa: FBT003 - the standard library's own signature
+        self._sock = ours
 
-def take_over(path: str, in_fd: int, tty_fd: int) -> int:
-    """Start a replacement for a keeper that died, handing it what was kept for it (-1 for nothing)."""
-    actions: list[tuple[int, ...]] = []
-    words = ["-1", "-1"]
-    for index, (fd, target) in enumerate(((in_fd, _IN_FD), (tty_fd, _TTY_FD))):
-        if fd >= 0:
-            # A descriptor already at its target would keep its close-on-exec flag, so it is moved out of the way.
-            source = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
-            actions.append((os.POSIX_SPAWN_DUP2, source, target))
-            words[index] = str(target)
-    try:
-        return _spawn(["-R", path, *words], actions)
-    finally:
-        for action in actions:
-            os.close(action[1])
+    def ask(self, path: str, *, replace: bool = False, in_fd: int = -1, tty_fd: int = -1) -> None:
+        """Have a keeper made for a prepared folder, or one to take over. Raises OSError if there is no nursery."""
+        fds = [fd for fd in (in_fd, tty_fd) if fd >= 0]
+        head = ("R" if replace else "N") + ("i" if in_fd >= 0 else "-") + ("t" if tty_fd >= 0 else "-")
+        if self._sock is None:
+            raise BrokenPipeError
+        while True:
+            try:
+                socket.send_fds(self._sock, [os.fsencode(head + path)], fds)
+            except BlockingIOError:
+                # Hundreds of requests wait already; each takes the nursery a fraction of a millisecond.
+                select.select([], [self._sock], [], 1.0)
+            else:
+                return
+
+    def answers(self) -> list[tuple[int, int, str]] | None:
+        """Pid, pidfd and folder of keepers made; a pid below 0 is an errno. `None`: the nursery is gone."""
+        found: list[tuple[int, int, str]] = []
+        while self._sock is not None:
+            try:
+                data, fds, _, _ = socket.recv_fds(self._sock, _PACKET, 1)
+            except BlockingIOError:
+                return found
+            except ConnectionError:
+                data, fds = b"", []
+            if not data:
+                return found or None
+            pid, _, path = os.fsdecode(data).partition(" ")
+            found.append((int(pid), fds[0] if fds else -1, path))
+        return found
+
+    def close(self) -> None:
+        """Let it end; the keepers it made go on."""
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+            os.waitpid(self.pid, 0)
 
 
 def holder(path: str) -> int | None:
@@ -141,11 +185,3 @@ def peek(pid: int) -> int | None:
     if info.si_code == os.CLD_EXITED:
         return (info.si_status & 255) << 8
     return info.si_status | (128 if info.si_code == os.CLD_DUMPED else 0)
-
-
-def end_process(pidfd: int) -> None:
-    """End a keeper that never got as far as starting its job."""
-    try:
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-    except ProcessLookupError:
-        return

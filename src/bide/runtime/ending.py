@@ -74,7 +74,7 @@ async def _ask(core: Core, job: Job, line: str, token: str, bell: Bell) -> None:
 def _guard(core: Core, job: Job) -> None:
     """Descendants outlived both the job and its keeper: a new keeper finds them by their start marker."""
     if core.with_facts(job).facts is not None:
-        launch.reap(launch.take_over(core.home.job(job.id), -1, -1))
+        core.keeping.ask(core.home.job(job.id), replace=True)
 
 
 def _report(core: Core, job: Job, token: str, *, already: bool) -> Killed:

@@ -42,6 +42,7 @@ class Keeping:
         """Whether keepers have died here, so that their jobs' processes may be ours to reap."""
         self._notes = home.bind("notify.sock", socket.SOCK_DGRAM)
         hub.watch(self._notes.fileno(), self._read_notes)
+        self._nursery = launch.Nursery()
 
     def track(self, job: Job, path: str) -> Live:
         """Hold a job as active."""
@@ -50,17 +51,59 @@ class Keeping:
         return live
 
     def start(self, live: Live) -> None:
-        """Start the job's keeper. If not even that is possible, that is the job's end."""
+        """Have the job's keeper made. If not even that is possible, that is the job's end."""
         live.attempts += 1
         try:
-            self._watch_keeper(live, launch.start(live.path))
+            self._ask(live)
         except OSError as error:
             self._give_up(live, Reason.SPAWN_FAILED, f"no keeper could be started: {error.strerror}", error.errno or 0)
 
-    def _watch_keeper(self, live: Live, pid: int, fd: int | None = None) -> None:
+    def _ask(self, live: Live, *, replace: bool = False) -> None:
+        live.asked = True
+        self.ask(live.path, replace=replace, in_fd=live.in_fd, tty_fd=live.tty_fd)
+
+    def ask(self, path: str, *, replace: bool = False, in_fd: int = -1, tty_fd: int = -1) -> None:
+        """Have a keeper made, by a new nursery if the old one is gone. Raises OSError."""
+        try:
+            self._nursery.ask(path, replace=replace, in_fd=in_fd, tty_fd=tty_fd)
+        except OSError:
+            self._close_nursery()
+            self._nursery.open()
+            self.hub.watch(self._nursery.fileno(), self._read_nursery)
+            self._nursery.ask(path, replace=replace, in_fd=in_fd, tty_fd=tty_fd)
+
+    def _close_nursery(self) -> None:
+        if self._nursery.fileno() >= 0:
+            self.hub.unwatch(self._nursery.fileno())
+            self._nursery.close()
+
+    def _read_nursery(self) -> None:
+        answers = self._nursery.answers()
+        if answers is None:
+            self._close_nursery()
+            log.warning("the nursery is gone; what it was asked for is asked again")
+            for live in [live for live in self.live.values() if live.asked]:
+                live.asked = False
+                self.recover(live)
+            return
+        for pid, fd, path in answers:
+            live = self.live.get(os.path.basename(path))
+            if live is None or live.path != path:
+                if fd >= 0:
+                    os.close(fd)
+                continue
+            live.asked = False
+            if pid < 0:
+                self._give_up(live, Reason.SPAWN_FAILED, f"no keeper could be started: {os.strerror(-pid)}", -pid)
+            elif live.keeper_fd < 0:
+                self._watch_keeper(live, pid, fd)
+            else:
+                os.close(fd)
+
+    def _watch_keeper(self, live: Live, pid: int, fd: int) -> None:
         live.keeper = pid
-        live.keeper_fd = os.pidfd_open(pid) if fd is None else fd
-        self.hub.watch(live.keeper_fd, lambda: self._keeper_ended(live))
+        live.keeper_fd = fd
+        self.hub.watch(fd, lambda: self._keeper_ended(live))
 
     def _read_notes(self) -> None:
         while True:
@@ -89,6 +132,8 @@ class Keeping:
             live.changed.ring()
         elif what.startswith("fds"):
             live.hold(what, fds)
+        elif what.startswith("refused-"):
+            live.refused = int(what.removeprefix("refused-"))
 
     def take_start(self, live: Live) -> None:
         """Move to running what the folder says has started."""
@@ -132,16 +177,15 @@ class Keeping:
         self.hub.unwatch(live.keeper_fd)
         os.close(live.keeper_fd)
         live.keeper_fd = -1
-        status = launch.reap(live.keeper)
         live.keeper = 0
+        self._read_notes()
         if self.take_end(live):
             return
-        code = os.waitstatus_to_exitcode(status) if status is not None else None
-        if code in _KEEPER_REFUSED:
-            self._give_up(live, Reason.SPAWN_FAILED, f"the keeper could not begin: {_KEEPER_REFUSED[code]}", 0)
+        if live.refused in _KEEPER_REFUSED:
+            self._give_up(live, Reason.SPAWN_FAILED, f"the keeper could not begin: {_KEEPER_REFUSED[live.refused]}", 0)
             return
         self.orphans = True
-        log.warning("the keeper of %s ended early (%s); replacing it", live.job.id, code)
+        log.warning("the keeper of %s ended early; replacing it", live.job.id)
         self.recover(live)
 
     def recover(self, live: Live) -> None:
@@ -183,7 +227,7 @@ class Keeping:
                 live.leader_fd = os.pidfd_open(started.pid)
                 self.hub.watch(live.leader_fd, lambda: self._leader_ended(live))
         try:
-            self._watch_keeper(live, launch.take_over(live.path, live.in_fd, live.tty_fd))
+            self._ask(live, replace=True)
         except OSError as error:
             log.exception("no keeper could take over %s: %s", live.job.id, error.strerror)
         self.take_start(live)
@@ -230,7 +274,7 @@ class Keeping:
         """Collect processes that fell to us when their keeper died and that nobody watches."""
         if not self.orphans:
             return
-        known = {live.keeper for live in self.live.values()}
+        known = {self._nursery.pid, *(live.keeper for live in self.live.values())}
         leaders = {live.job.phase.pid for live in self.live.values() if isinstance(live.job.phase, Running)}
         for task in os.listdir("/proc/self/task"):
             with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/children", "rb") as file:
@@ -240,6 +284,7 @@ class Keeping:
 
     def close(self) -> None:
         """Let go of every job; they go on without us."""
+        self._close_nursery()
         for live in self.live.values():
             for fd in (live.keeper_fd, live.leader_fd):
                 if fd >= 0:

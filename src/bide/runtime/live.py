@@ -29,6 +29,10 @@ class Live:
     stdin_end: int = -1
     in_fd: int = -1
     tty_fd: int = -1
+    asked: bool = False
+    """A keeper was asked for and its pidfd has not come yet."""
+    refused: int = 0
+    """The exit code with which a keeper refused to begin."""
     attempts: int = 0
     watchers: int = 0
     changed: Bell = field(default_factory=Bell)

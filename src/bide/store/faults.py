@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from bide.model.errors import DiskFull, HomeUnusable
+from bide.model.errors import DiskFull, HomeUnusable, InternalError
 
 
 class DatabaseCorrupt(Exception):
@@ -14,9 +14,9 @@ class IdTaken(Exception):
     """A job has this id, or had it before it was forgotten."""
 
 
-def fault(error: Exception, path: Path) -> Exception:
-    """What a failure of SQLite means; the error itself if it is another, or nothing a caller could act on."""
-    # Errors of the Python module itself, such as a wrong number of parameters, carry no code.
+def fault(error: sqlite3.Error, path: Path) -> Exception:
+    """What a failure of SQLite means to those who do not know of it."""
+    # Errors of the Python module itself, such as the use of a closed connection, carry no code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return DiskFull(home=str(path.parent))
@@ -24,4 +24,4 @@ def fault(error: Exception, path: Path) -> Exception:
         return DatabaseCorrupt(f"{path}: {error}")
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
         return HomeUnusable(home=str(path.parent), detail=str(error))
-    return error
+    return InternalError(detail=f"{path}: {error}")

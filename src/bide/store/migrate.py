@@ -19,9 +19,9 @@ def migrate(connection: sqlite3.Connection, path: Path) -> bool:
     if found > len(MIGRATIONS):
         raise DatabaseNewer(path=str(path), found=str(found), known=str(len(MIGRATIONS)))
     for number, migration in enumerate(MIGRATIONS[found:], start=found + 1):
-        script = f"BEGIN IMMEDIATE;\n{migration.read_text()}\nPRAGMA user_version = {number};\nCOMMIT;"
+        changes = migration.read_text(encoding="utf-8")
         try:
-            connection.executescript(script)
+            connection.executescript(f"BEGIN IMMEDIATE;\n{changes}\nPRAGMA user_version = {number};\nCOMMIT;")
         except sqlite3.Error:
             connection.rollback()
             raise

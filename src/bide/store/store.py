@@ -1,9 +1,10 @@
 """Store: rows in, Jobs out. The database is an index of the job folders and can be rebuilt from them."""
 
 import sqlite3
+import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from bide.store.rows import Event, Row, Values, from_ms, job_values, phase_value
 from bide.store.writer import Writer
 
 BUSY_SECONDS = 5
+COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 class Store:
@@ -45,28 +47,25 @@ class Store:
 
         """
         self._path = Path(path).absolute()
-        _create(self._path)
-        # The writer thread alone uses this connection, save before it starts and after it ended.
-        self._connection = _connect(self._path, "rw")
         try:
-            self.created = migrate(self._connection, self._path)
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-                self._connection.execute(f"PRAGMA {pragma}")
-            self._reader = _connect(self._path, "ro")
-            self._reader.execute("PRAGMA query_only = ON")
-        except Exception as error:
-            self._connection.close()
+            self._connection, self._reader, self.created = _open(self._path)
+        except sqlite3.Error as error:
             raise fault(error, self._path) from error
+        self._reading = threading.Lock()
         self._inode = _inode(self._path)
         self._writer = Writer(self._connection, self._path)
 
     def close(self) -> None:
-        """Finish the writes asked for, checkpoint and close. The second time does nothing."""
+        """Finish the writes asked for, checkpoint and close. The second time does nothing.
+
+        What was made at the path since the file was moved from it is left alone.
+        """
         self._writer.close()
         self._reader.close()
-        # A failing checkpoint loses nothing: the next open reads the write-ahead log.
-        with suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        if not self.moved():
+            # A failing checkpoint loses nothing: the next open reads the write-ahead log.
+            with suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._connection.close()
 
     def moved(self) -> bool:
@@ -183,9 +182,14 @@ class Store:
         return to_job(rows[0]) if rows else None
 
     def _rows(self, sql: str, values: Values) -> list[Row]:
-        """All rows at once: a half-read result would keep the write-ahead log from being reset."""
+        """All rows at once: a half-read result would keep the write-ahead log from being reset.
+
+        One read at a time: a second one on the same connection would join the first in what it sees, which may be
+        older than a write that is done.
+        """
         try:
-            return self._reader.execute(sql, values).fetchall()
+            with self._reading:
+                return self._reader.execute(sql, values).fetchall()
         except (UnicodeEncodeError, OverflowError):
             return []  # text that is not Unicode, as a shell may hand us, and numbers beyond 64 bits are in no row
         except sqlite3.Error as error:
@@ -194,17 +198,35 @@ class Store:
 
 def quarantine(path: str, stamp: str) -> str:
     """Rename a database that cannot be read, with its companions, to `*.corrupt-<stamp>`; its new path."""
-    # The database goes first: if we die half-way, SQLite drops what belonged to a database that is not there.
-    for suffix in ("", "-wal", "-shm", "-journal"):
+    # The database goes first: companions that are left behind without one are removed by the next open.
+    for suffix in ("", *COMPANIONS):
         with suppress(FileNotFoundError):
             Path(path + suffix).rename(f"{path}{suffix}.corrupt-{stamp}")
     return f"{path}.corrupt-{stamp}"
+
+
+def _open(path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection, bool]:
+    """A connection to write with, one to read with, and whether the schema is new."""
+    _create(path)
+    with ExitStack() as opened:
+        connection = opened.enter_context(closing(_connect(path, "rw")))
+        created = migrate(connection, path)
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        reader = opened.enter_context(closing(_connect(path, "ro")))
+        reader.execute("PRAGMA query_only = ON")
+        opened.pop_all()
+    return connection, reader, created
 
 
 def _create(path: Path) -> None:
     """Make the file if it is not there, for its owner's eyes only: commands may hold secrets."""
     try:
         path.touch(mode=0o600, exist_ok=False)
+        # They belong to a file that was deleted, perhaps under a store that is still open: sharing its wal-index
+        # would corrupt this one.
+        for suffix in COMPANIONS:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
     except FileExistsError:
         pass
     except OSError as error:

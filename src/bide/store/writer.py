@@ -43,10 +43,14 @@ class _Write(Generic[T]):
     def settle(self, failure: Exception | None, path: Path) -> None:
         """Tell the caller, once the transaction is over."""
         failure = failure or self._failure
+        if isinstance(failure, sqlite3.Error):
+            meaning = fault(failure, path)
+            meaning.__cause__ = failure
+            failure = meaning
         if failure is None:
             self.future.set_result(self._result)
         else:
-            self.future.set_exception(fault(failure, path))
+            self.future.set_exception(failure)
 
 
 class Writer:
@@ -115,7 +119,7 @@ class Writer:
             for write in batch:
                 write.attempt(connection)
             connection.execute("COMMIT")
-        except Exception as error:  # whatever it is, callers wait for an answer from this thread
+        except Exception as error:  # noqa: BLE001 - whatever it is, callers wait for an answer from this thread
             with suppress(sqlite3.Error):
                 connection.rollback()
             return error

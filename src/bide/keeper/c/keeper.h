@@ -83,10 +83,13 @@ struct keeper {
 
 extern struct keeper k;
 
-/* clock.c-sized helpers, in main.c */
+/* main.c */
 i64 mono_ms(void);
 i64 wall_ms(void);
-void die(int code);
+int keep(const char *folder, bool replace, int in_file, int master);
+
+/* nursery.c */
+int nursery(int sock);
 
 /* spec.c */
 bool spec_load(const char *path, struct spec *spec);

@@ -1,5 +1,5 @@
-/* bide-keeper FOLDER             keep the job of this folder
- * bide-keeper -R FOLDER IN TTY   take over from a keeper that died; IN and TTY are inherited descriptors or -1 */
+/* bide-keeper FOLDER   keep the job of this folder
+ * bide-keeper -N FD    make keepers on request; see nursery.c */
 #include "keeper.h"
 
 #include <errno.h>
@@ -285,15 +285,13 @@ static void step(void) {
     if (k.ended && !guards()) leave(0);
 }
 
-static void take_over(char **args) {
+static void take_over(int in_file, int master) {
     k.replacing = true;
-    k.in_file = atoi(args[0]);
-    k.master = atoi(args[1]);
-    for (int i = 0; i < 2; i++)
-        if (atoi(args[i]) >= 0) fcntl(atoi(args[i]), F_SETFD, FD_CLOEXEC);
+    k.in_file = in_file;
+    k.master = master;
     record_live_load();
     k.ended = access("end", F_OK) == 0;
-    if (!attach()) _exit(ALREADY);
+    if (!attach()) leave(ALREADY);
     if (k.ended) k.leader_done = true;
     else if (k.reason[0] && k.leader_fd >= 0 && !k.kill.active) {
         k.kill.active = true;
@@ -301,9 +299,17 @@ static void take_over(char **args) {
     }
 }
 
-int main(int argc, char **argv) {
-    bool replace = argc == 5 && strcmp(argv[1], "-R") == 0;
-    if ((argc != 2 && !replace) || chdir(argv[replace ? 2 : 1]) != 0) return BAD_SPEC;
+/* No job can be kept here; the daemon is told why, for it is not our parent and cannot see our exit code. */
+static int refuse(int code) {
+    char note[16];
+    snprintf(note, sizeof note, "refused-%d", code);
+    if (k.spec.marker) tell(note);
+    return code;
+}
+
+/* Keeps one job from start to end, and what outlives it. Returns only if it cannot begin. */
+int keep(const char *folder, bool replace, int in_file, int master) {
+    if (chdir(folder) != 0) return BAD_SPEC;
     if (!take_lock()) return LOCKED;
     if (!spec_load("spec", &k.spec)) return BAD_SPEC;
     watch_children();
@@ -316,9 +322,9 @@ int main(int argc, char **argv) {
     k.ctl = open("ctl", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     k.sample_gap = 1000;
     k.sample_at = mono_ms() + k.sample_gap;
-    if (k.ctl < 0) return BAD_SPEC;
-    if (replace) take_over(argv + 3);
-    if (!record_reserve() || !streams_open()) return NO_ROOM;
+    if (k.ctl < 0) return refuse(BAD_SPEC);
+    if (replace) take_over(in_file, master);
+    if (!record_reserve() || !streams_open()) return refuse(NO_ROOM);
     if (!replace) {
         record_live();
         launch();
@@ -334,4 +340,9 @@ int main(int argc, char **argv) {
         step();
         wait_for_something();
     }
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "-N") == 0) return nursery(atoi(argv[2]));
+    return argc == 2 ? keep(argv[1], false, -1, -1) : BAD_SPEC;
 }

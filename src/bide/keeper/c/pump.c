@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
@@ -26,13 +27,32 @@ bool streams_open(void) {
         struct stream *s = &k.stream[i];
         s->pipe = open(fifo[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         hold[i] = open(fifo[i], O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-        s->file = open(logs[i], O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        s->file = open(logs[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         struct stat st;
-        if (s->pipe < 0 || hold[i] < 0 || s->file < 0 || fstat(s->file, &st) != 0) return false;
-        s->size = st.st_size;
+        if (s->pipe < 0 || hold[i] < 0 || (s->file >= 0 && fstat(s->file, &st) != 0)) return false;
+        s->size = s->file >= 0 ? st.st_size : 0;
         s->eof = s->stalled = s->closed = false;
     }
     return true;
+}
+
+static void stall(struct stream *s) {
+    s->stalled = true;
+    k.stall_at = mono_ms() + STALL_MS;
+}
+
+/* The log is made with its first byte. */
+static bool has_log(struct stream *s) {
+    if (s->file >= 0) return true;
+    struct pollfd fd = {.fd = s->pipe, .events = POLLIN};
+    poll(&fd, 1, 0);
+    if (!(fd.revents & POLLIN)) {
+        if (fd.revents & POLLHUP) s->eof = true;
+        return false;
+    }
+    s->file = open(logs[s - k.stream], O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (s->file < 0) stall(s);
+    return s->file >= 0;
 }
 
 static i64 in_pipe(const struct stream *s) {
@@ -86,7 +106,7 @@ static void overflow(void) {
 
 static i64 pump(struct stream *s) {
     i64 moved = 0;
-    while (moved < TURN && !s->closed) {
+    while (moved < TURN && !s->closed && has_log(s)) {
         size_t room = CHUNK;
         if (k.spec.cap_kills) {
             i64 left = k.spec.cap - kept();
@@ -105,10 +125,7 @@ static i64 pump(struct stream *s) {
             continue;
         }
         if (n == 0) s->eof = true;
-        if (n < 0 && errno != EAGAIN && errno != EINTR) {
-            s->stalled = true;
-            k.stall_at = mono_ms() + STALL_MS;
-        }
+        if (n < 0 && errno != EAGAIN && errno != EINTR) stall(s);
         break;
     }
     if (s->closed) {

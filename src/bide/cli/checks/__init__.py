@@ -1,0 +1,1 @@
+"""What `bide doctor` looks at."""

@@ -1,0 +1,127 @@
+"""The home, the daemon and the keeper."""
+
+import os
+
+from bide.cli.checks.finding import Finding
+from bide.cli.daemon import info
+from bide.cli.units import show_size
+from bide.client.start import SOCKET
+from bide.model.errors import BideError
+from bide.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bide.client.blocking import Link
+
+KEEPER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "keeper", "bide-keeper")
+_LITTLE = 1 << 30
+_TOO_LITTLE = 50 << 20
+_NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "fuse.rclone", "afs", "lustre")
+_MEMORY = ("tmpfs", "ramfs")
+
+
+def home_checks(link: "Link") -> "Iterator[Finding]":
+    """Everything about the home of this link."""
+    yield check_home(link.home)
+    yield check_filesystem(link.home)
+    yield check_space(link.home)
+    yield check_daemon(link)
+    yield check_keeper(KEEPER)
+
+
+def nearest_folder(path: str) -> str:
+    """The path itself, or the closest folder above it that exists."""
+    while not os.path.isdir(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def check_home(home: str) -> Finding:
+    """Can it be used, and is it ours alone."""
+    if not os.path.lexists(home):
+        return _check_missing_home(home)
+    if not os.path.isdir(home) or not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        return Finding("fail", "home", f"{home} is not a folder that can be written", "set BIDE_HOME to another folder")
+    found = os.stat(home)
+    if found.st_uid != os.geteuid():
+        return Finding("fail", "home", f"{home} belongs to user {found.st_uid}", "set BIDE_HOME to a folder of yours")
+    mode = found.st_mode & 0o777
+    if mode & 0o077:
+        return Finding("warn", "home", f"{home} has mode {mode:o}: others can look in", f"chmod 700 {home}")
+    return Finding("ok", "home", home)
+
+
+def _check_missing_home(home: str) -> Finding:
+    above = nearest_folder(home)
+    if os.access(above, os.W_OK | os.X_OK):
+        return Finding("ok", "home", f"{home} (made when it is first needed)")
+    return Finding("fail", "home", f"{home} cannot be made: {above} is not writable", "set BIDE_HOME to another folder")
+
+
+def check_filesystem(home: str) -> Finding:
+    """Is it one on which a database and locks are safe."""
+    kind = filesystem_of(nearest_folder(home))
+    if kind in _NETWORK:
+        return Finding("warn", "filesystem", f"{kind}: locks and the database are not safe there", "set BIDE_HOME to a local disk")
+    if kind in _MEMORY:
+        return Finding("warn", "filesystem", f"{kind}: jobs are forgotten when the machine restarts", "set BIDE_HOME to a disk")
+    return Finding("ok", "filesystem", kind)
+
+
+def filesystem_of(path: str) -> str:
+    """The kind of file system a path is on, from the kernel's list of mounts."""
+    path, best, kind = os.path.realpath(path), -1, "unknown"
+    with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
+        for line in mounts:
+            _, point, found, *_ = line.split()
+            point = point.replace("\\040", " ").rstrip("/")
+            if (path == point or path.startswith(f"{point}/")) and len(point) >= best:
+                best, kind = len(point), found
+    return kind
+
+
+def check_space(home: str) -> Finding:
+    """Is there room for output."""
+    disk = os.statvfs(nearest_folder(home))
+    free = disk.f_bavail * disk.f_frsize
+    if free < _TOO_LITTLE:
+        return Finding("fail", "disk", f"{show_size(free)} free", "free some: 'bide forget' removes ended jobs and their output")
+    if free < _LITTLE:
+        return Finding("warn", "disk", f"{show_size(free)} free", "jobs that write much can fill it; use --output-cap")
+    return Finding("ok", "disk", f"{show_size(free)} free")
+
+
+def check_daemon(link: "Link") -> Finding:
+    """Does it answer, and is it of this version."""
+    try:
+        found = info(link)
+    except BideError as error:
+        return Finding("fail", "daemon", str(error), "see 'bide daemon logs'")
+    socket = os.path.join(link.home, SOCKET)
+    if found is None:
+        left = f" ({socket} is left from an earlier one)" if os.path.lexists(socket) else ""
+        return Finding("ok", "daemon", f"none runs; it is started when it is needed{left}")
+    if found["version"] != VERSION:
+        text = f"process {found['pid']} has version {found['version']}, this is {VERSION}"
+        return Finding("warn", "daemon", text, "bide daemon restart  (jobs go on)")
+    mode = os.stat(socket).st_mode & 0o777
+    if mode & 0o077:
+        return Finding("warn", "daemon", f"its socket {socket} has mode {mode:o}", "bide daemon restart")
+    return Finding("ok", "daemon", f"process {found['pid']}, version {found['version']}, {found['running']} jobs running")
+
+
+def check_keeper(path: str) -> Finding:
+    """Is the program that starts jobs there, and does this machine execute it."""
+    advice = "install bide again with a C compiler at hand (apt install gcc libc6-dev)"
+    if not os.access(path, os.X_OK):
+        return Finding("fail", "keeper", f"there is no program {path}", advice)
+    quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+    try:
+        _, status = os.waitpid(os.posix_spawn(path, [path], {}, file_actions=quiet), 0)
+    except OSError as error:
+        return Finding("fail", "keeper", f"{path} does not run: {error.strerror}", advice)
+    if os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 127:
+        return Finding("fail", "keeper", f"{path} does not run (status {os.waitstatus_to_exitcode(status)})", advice)
+    return Finding("ok", "keeper", path)

@@ -1,0 +1,157 @@
+"""Look after the daemon. Commands start it by themselves when it is needed.
+
+Jobs do not depend on it: 'stop' leaves them running, and the next daemon takes
+them up. 'stop --kill' ends them first. 'status' starts nothing; its exit status
+is 3 when no daemon runs.
+"""
+
+import os
+import select
+
+from bide.cli.exits import NOT_RUNNING
+from bide.cli.terminal import complain, print_json
+from bide.client.blocking import Gone
+from bide.client.start import SOCKET
+from bide.model.errors import DaemonUnavailable
+from bide.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from bide.cli.parser import Parser
+    from bide.client.blocking import Link
+    from bide.client.http1 import Json
+
+STOP_SECONDS = 30.0
+
+
+def configure(parser: "Parser") -> None:
+    """The options of `bide daemon`."""
+    parser.add_argument("what", choices=tuple(_ACTIONS), metavar="WHAT", help="status, start, stop, restart or logs")
+    parser.add_argument("--kill", action="store_true", help="with stop: end all jobs first")
+    parser.add_argument("-f", "--follow", action="store_true", help="with logs: go on")
+    parser.add_argument("--tail", metavar="N", type=int, default=None, help="with logs: only the last N lines")
+    parser.examples("bide daemon status", "bide daemon restart", "bide daemon stop --kill", "bide daemon logs -f")
+
+
+def execute(args: "Namespace", link: "Link") -> int:
+    """Do it."""
+    return _ACTIONS[args.what](args, link)
+
+
+def info(link: "Link") -> "Json | None":
+    """What the daemon says of itself; None if no daemon runs. Starts none."""
+    starts, link.starts = link.starts, False
+    try:
+        return link.call("GET", "/v1/daemon")
+    except DaemonUnavailable:
+        return None
+    finally:
+        link.starts = starts
+
+
+def _status(args: "Namespace", link: "Link") -> int:
+    found = info(link)
+    absent = {"pid": None, "home": link.home, "socket": os.path.join(link.home, SOCKET), "version": VERSION}
+    if args.json:
+        print_json(found or absent)
+    elif found is None:
+        complain(f"no daemon runs for {link.home}; the next command that needs one starts it")
+    else:
+        for name in ("pid", "version", "home", "socket", "started_at", "running", "queued", "python", "keeper"):
+            print(f"{name:<12}{found.get(name)}")
+        if found.get("version") != VERSION:
+            complain(f"the daemon has version {found.get('version')}, this is {VERSION}; 'bide daemon restart' replaces it")
+    return NOT_RUNNING if found is None else 0
+
+
+def _start(args: "Namespace", link: "Link") -> int:
+    found = link.call("GET", "/v1/daemon")
+    if args.json:
+        print_json(found)
+    else:
+        print(f"daemon {found['pid']} serves {found['home']}")
+    return 0
+
+
+def _stop(args: "Namespace", link: "Link") -> int:
+    stopped = stop(link, kill=args.kill)
+    if args.json:
+        print_json({"stopped": stopped is not None, "running": stopped, "killed": args.kill})
+    elif stopped is None:
+        print(f"no daemon runs for {link.home}")
+    else:
+        print(f"stopped; {_fate(stopped, killed=args.kill)}")
+    return 0
+
+
+def _fate(running: int, *, killed: bool) -> str:
+    jobs = f"{running} job{'' if running == 1 else 's'}"
+    if killed:
+        return f"{jobs} killed"
+    return f"{jobs} go on, and the next daemon takes them up" if running != 1 else f"{jobs} goes on, and the next daemon takes it up"
+
+
+def stop(link: "Link", *, kill: bool) -> int | None:
+    """Stop the daemon and return when its process is gone: how many jobs were running, or None if there was no daemon.
+
+    To kill jobs that run without a daemon, one is started first.
+    """
+    found = info(link)
+    if found is None:
+        if not kill or not os.path.isdir(os.path.join(link.home, "jobs")):
+            return None
+        found = link.call("GET", "/v1/daemon")
+    process = _open_process(found["pid"])
+    running = int(found["running"]) + int(found["queued"])
+    try:
+        exchange = link.begin("POST", "/v1/daemon/stop", {"kill": kill})
+        while not exchange.receive():
+            pass
+        exchange.close()
+        exchange.answer.json()
+    except Gone:
+        pass
+    _await_end(link, process, found["pid"])
+    return running
+
+
+def _open_process(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def _await_end(link: "Link", process: int | None, pid: int) -> None:
+    if process is None:
+        return
+    try:
+        poller = select.poll()
+        poller.register(process, select.POLLIN)
+        if not poller.poll(STOP_SECONDS * 1000):
+            detail = f"process {pid} was told to stop and is still there after {STOP_SECONDS:.0f} s"
+            raise DaemonUnavailable(home=link.home, detail=detail)
+    finally:
+        os.close(process)
+
+
+def _restart(args: "Namespace", link: "Link") -> int:
+    running = stop(link, kill=False)
+    found = link.call("GET", "/v1/daemon")
+    if args.json:
+        print_json(found)
+    else:
+        was = "no daemon ran before" if running is None else f"{running} jobs went on meanwhile"
+        print(f"daemon {found['pid']} serves {found['home']}; {was}")
+    return 0
+
+
+def _logs(args: "Namespace", link: "Link") -> int:
+    from bide.cli.daemonlog import show  # noqa: PLC0415 - only this action pays for it
+
+    return show(os.path.join(link.home, "daemon.log"), tail=args.tail, follow=args.follow, as_json=args.json)
+
+
+_ACTIONS = {"status": _status, "start": _start, "stop": _stop, "restart": _restart, "logs": _logs}

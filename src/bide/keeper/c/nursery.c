@@ -1,0 +1,74 @@
+/* bide-keeper -N FD: makes keepers by forking itself, which costs a fraction of starting a program each time.
+ *
+ * A request is one packet: 'N' (new) or 'R' (take over), 'i' or '-', 't' or '-' for the descriptors that come with it
+ * (input, terminal), then the folder. The answer is the pid and the folder, with the keeper's pidfd. It ends when the
+ * other side of FD is closed; keepers go on. */
+#include "keeper.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { PACKET = 4352, HEAD = 3 };
+
+static ssize_t receive(int sock, char *packet, int fds[2]) {
+    char room[CMSG_SPACE(sizeof(int) * 2)];
+    struct iovec iov = {packet, PACKET - 1};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+    ssize_t n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+    fds[0] = fds[1] = -1;
+    if (n <= HEAD) return n;
+    packet[n] = '\0';
+    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+    if (!c || c->cmsg_type != SCM_RIGHTS) return n;
+    int got[2] = {-1, -1}, at = 0;
+    memcpy(got, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+    if (packet[1] == 'i') fds[0] = got[at++];
+    if (packet[2] == 't') fds[1] = got[at];
+    return n;
+}
+
+static void answer(int sock, int pid, int pidfd, const char *folder) {
+    char line[PACKET], room[CMSG_SPACE(sizeof(int))] = {0};
+    int n = snprintf(line, sizeof line, "%d %s", pid, folder);
+    struct iovec iov = {line, (size_t)n};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (pidfd >= 0) {
+        msg.msg_control = room;
+        msg.msg_controllen = sizeof room;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(c), &pidfd, sizeof pidfd);
+    }
+    sendmsg(sock, &msg, MSG_NOSIGNAL);
+}
+
+int nursery(int sock) {
+    static char packet[PACKET];
+    int fds[2];
+    signal(SIGCHLD, SIG_IGN);
+    for (;;) {
+        ssize_t n = receive(sock, packet, fds);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= HEAD) return 0;
+        int pidfd = -1;
+        long pid = syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, NULL);
+        if (pid == 0) {
+            close(sock);
+            signal(SIGCHLD, SIG_DFL);
+            setsid();
+            _exit(keep(packet + HEAD, packet[0] == 'R', fds[0], fds[1]));
+        }
+        answer(sock, pid < 0 ? -errno : (int)pid, pidfd, packet + HEAD);
+        if (pidfd >= 0) close(pidfd);
+        for (int i = 0; i < 2; i++)
+            if (fds[i] >= 0) close(fds[i]);
+    }
+}

@@ -1,0 +1,85 @@
+"""What every test may use."""
+
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from bide.api import Jobs
+from tests.support import homes, processes
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if os.geteuid() == 0:
+        return
+    for item in items:
+        if item.get_closest_marker("root"):
+            item.add_marker(pytest.mark.skip(reason="needs root"))
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def torture() -> int:
+    """How many jobs a crash test runs at once: few in the suite, many under scripts/torture."""
+    return int(os.environ.get("BIDE_TORTURE", "40"))
+
+
+@pytest.fixture(autouse=True)
+def no_leaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing outlives a test: no process of its homes, no child of ours, no descriptor into them."""
+    for name in ("BIDE_HOME", "BIDE_JOB", "BIDE_OWNER", "BIDE_PARENT"):
+        monkeypatch.delenv(name, raising=False)
+    yield
+    left = processes.of_folder(tmp_path)
+    left |= {pid: "a child of the tests" for pid in processes.reap() if processes.is_alive(pid)}
+    for pid in left:
+        processes.end(pid)
+    assert left == {}
+    assert processes.descriptors(tmp_path) == []
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Where a home will be."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+async def local(home: Path) -> AsyncIterator[Jobs]:
+    """The verbs in this process."""
+    async with homes.local(home) as jobs:
+        yield jobs
+
+
+@pytest.fixture
+async def remote(home: Path) -> AsyncIterator[Jobs]:
+    """The verbs over the socket of a real daemon."""
+    async with homes.remote(home) as jobs:
+        yield jobs
+
+
+@pytest.fixture(params=["local", "remote"])
+async def jobs(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Jobs]:
+    """The verbs, both ways: what holds for one holds for the other."""
+    door = homes.local if request.param == "local" else homes.remote
+    async with door(home) as found:
+        yield found
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a filesystem of 2 MiB; only for tests marked root."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", path], check=True)
+    yield path
+    for pid in processes.of_folder(path):
+        processes.end(pid, signal.SIGKILL)
+    subprocess.run(["umount", "--lazy", path], check=True)

@@ -1,0 +1,77 @@
+"""Homes in tests: what serves them, and how everything in them is ended."""
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import anyio
+
+import bide
+from bide.api import Jobs
+from tests.support import processes
+from tests.support.patience import eventually
+
+
+async def end_everything(jobs: Jobs) -> None:
+    """Kill what runs, and what outlived its job."""
+    before = None
+    while True:
+        page = await jobs.list(limit=500, before=before)
+        async with anyio.create_task_group() as group:
+            for job in page.jobs:
+                if not isinstance(job.phase, bide.Ended) or job.facts is not None:
+                    group.start_soon(_kill, jobs, job.id)
+        before = page.next
+        if before is None:
+            return
+
+
+async def _kill(jobs: Jobs, job: str) -> None:
+    await jobs.kill(job, signal=signal.SIGKILL, grace=timedelta(0), by="the end of the test")
+
+
+def daemon_pid(home: Path) -> int:
+    """The process that serves a home."""
+    return int((home / "lock").read_text())
+
+
+async def stop_daemon(home: Path) -> None:
+    """End the daemon of a home as `kill` would, and wait until it is gone."""
+    for pid in processes.daemons(home):
+        processes.end(pid, signal.SIGTERM)
+    await eventually(lambda: not processes.daemons(home))
+
+
+async def kill_daemon(home: Path) -> None:
+    """End the daemon of a home as a crash would."""
+    pid = daemon_pid(home)
+    os.kill(pid, signal.SIGKILL)
+    await eventually(lambda: not processes.is_alive(pid))
+
+
+@asynccontextmanager
+async def local(home: Path) -> AsyncIterator[Jobs]:
+    """The verbs in this process; at the end everything in the home is over and collected."""
+    async with bide.local(home) as jobs:
+        try:
+            yield jobs
+        finally:
+            with anyio.CancelScope(shield=True):
+                await end_everything(jobs)
+                await eventually(lambda: not processes.children())
+
+
+@asynccontextmanager
+async def remote(home: Path) -> AsyncIterator[Jobs]:
+    """The verbs over the socket of a daemon of its own; at the end everything in the home is over and collected."""
+    async with bide.connect(home) as jobs:
+        try:
+            yield jobs
+        finally:
+            with anyio.CancelScope(shield=True):
+                await end_everything(jobs)
+                await stop_daemon(home)
+                await eventually(lambda: not processes.reap())

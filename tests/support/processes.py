@@ -1,0 +1,84 @@
+"""Who is alive, from /proc: what a test left behind, and how to end exactly that."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+
+def pids() -> Iterator[int]:
+    """Every process of this machine but ourselves."""
+    yield from (int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid())
+
+
+def read(pid: int, file: str) -> bytes:
+    """A file of /proc/PID; empty if the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/{file}").read_bytes()
+    except OSError:
+        return b""
+
+
+def state(pid: int) -> str:
+    """One letter; empty if the process is gone, Z if only its status is left."""
+    return read(pid, "stat").rpartition(b")")[2][1:2].decode()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it runs or could."""
+    return state(pid) not in ("", "Z", "X")
+
+
+def of_folder(folder: Path) -> dict[int, str]:
+    """Live processes of the homes in this folder: daemons and keepers by their words, jobs by their environment."""
+    mark, found = os.fsencode(folder), dict[int, str]()
+    for pid in pids():
+        words, env = read(pid, "cmdline"), read(pid, "environ")
+        if mark in words or b"BIDE_HOME=" + mark in env:
+            found[pid] = words.replace(b"\0", b" ").decode("utf-8", "replace")
+    return found
+
+
+def keepers(folder: Path) -> list[int]:
+    """The keepers of the homes in this folder."""
+    return [pid for pid, words in of_folder(folder).items() if words.startswith("bide-keeper")]
+
+
+def daemons(folder: Path) -> list[int]:
+    """The daemons of the homes in this folder."""
+    return [pid for pid, words in of_folder(folder).items() if " bide.daemon " in words]
+
+
+def children() -> list[int]:
+    """Our own children, zombies included."""
+    found: list[int] = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):
+            found += [int(word) for word in (task / "children").read_text().split()]
+    return found
+
+
+def reap() -> list[int]:
+    """Collect children that ended; the others."""
+    for pid in children():
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    return children()
+
+
+def end(pid: int, number: int = signal.SIGKILL) -> None:
+    """Signal one process, if it is still there."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def descriptors(folder: Path) -> list[str]:
+    """What we hold open that belongs to a home in this folder, and every pidfd."""
+    found: list[str] = []
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            target = os.readlink(f"/proc/self/fd/{name}")
+            if str(folder) in target or "pidfd" in target:
+                found.append(target)
+    return found
