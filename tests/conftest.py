@@ -10,6 +10,7 @@ import pytest
 
 from bide.api import Jobs
 from tests.support import homes, processes
+from tests.support.gates import Gate
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -71,6 +72,14 @@ async def jobs(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Jobs
     door = homes.local if request.param == "local" else homes.remote
     async with door(home) as found:
         yield found
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    """What a job waits at until the test opens it."""
+    found = Gate(tmp_path / "gate")
+    yield found
+    found.close()
 
 
 @pytest.fixture

@@ -136,9 +136,7 @@ class Jobs(Protocol):
         """
         ...
 
-    async def send(
-        self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None
-    ) -> Job:
+    async def send(self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None) -> Job:
         """Write bytes to a job's stdin or terminal, close it, or send its process group a signal."""
         ...
 

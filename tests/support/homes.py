@@ -61,7 +61,7 @@ async def local(home: Path) -> AsyncIterator[Jobs]:
         finally:
             with anyio.CancelScope(shield=True):
                 await end_everything(jobs)
-                await eventually(lambda: not processes.children())
+                await eventually(lambda: not processes.of_folder(home))
 
 
 @asynccontextmanager

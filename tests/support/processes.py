@@ -30,14 +30,23 @@ def is_alive(pid: int) -> bool:
     return state(pid) not in ("", "Z", "X")
 
 
+def cwd(pid: int) -> str:
+    """Where it is; empty if it is gone."""
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
+
+
 def of_folder(folder: Path) -> dict[int, str]:
-    """Live processes of the homes in this folder: daemons and keepers by their words, jobs by their environment."""
+    """Live processes of the homes in this folder: daemons by their words, keepers by where they are, jobs by their environment."""
     mark, found = os.fsencode(folder), dict[int, str]()
     for pid in pids():
         words, env = read(pid, "cmdline"), read(pid, "environ")
-        if mark in words or b"BIDE_HOME=" + mark in env:
+        kept = words.startswith(b"bide-keeper") and cwd(pid).startswith(str(folder))
+        if kept or mark in words or b"BIDE_HOME=" + mark in env:
             found[pid] = words.replace(b"\0", b" ").decode("utf-8", "replace")
-    return found
+    return {pid: words for pid, words in found.items() if is_alive(pid)}
 
 
 def keepers(folder: Path) -> list[int]:

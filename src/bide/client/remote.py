@@ -6,7 +6,7 @@ import base64
 import contextlib
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Unpack
@@ -18,9 +18,10 @@ from bide.config import DEFAULT_OWNER_VARIABLE
 from bide.model.answers import slice_from_json, until_to_json, waited_from_json
 from bide.model.errors import BadRequest
 from bide.model.job import Job
-from bide.model.messages import Json, descendants_from_json, job_from_json, ms, request_to_json, stamp
+from bide.model.messages import Json, descendants_from_json, job_from_json, ms, stamp
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check
+from bide.model.requests import request_to_json
 from bide.model.waiting import Mode, Until, Waited
 
 
@@ -100,7 +101,9 @@ class RemoteJobs:
         self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"
     ) -> Killed:
         """See api.Jobs.kill."""
-        body = await self._transport.call("POST", f"{_path(job)}/kill", {"signal": signal, "grace_ms": ms(grace), "by": by})
+        body = await self._transport.call(
+            "POST", f"{_path(job)}/kill", {"signal": signal, "grace_ms": ms(grace), "by": by}
+        )
         return Killed(
             job=job_from_json(body["job"]),
             signalled=body["signalled"],
@@ -146,7 +149,7 @@ def _slice(stream: Stream, headers: Mapping[str, str], data: bytes) -> Slice:
 
 
 @contextlib.asynccontextmanager
-async def connect(home: str) -> AsyncIterator[RemoteJobs]:
+async def connect(home: str) -> AsyncGenerator[RemoteJobs]:
     """The verbs of this home's daemon, which is started if there is none."""
     transport = Transport(home)
     try:

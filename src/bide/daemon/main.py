@@ -77,7 +77,10 @@ def _log_to(home: str) -> None:
         os.path.join(home, "daemon.log"), maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8"
     )
     logging.basicConfig(
-        level=logging.INFO, handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s", force=True
+        level=logging.INFO,
+        handlers=[handler],
+        format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s",
+        force=True,
     )
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
@@ -107,13 +110,13 @@ async def _serve(home: str) -> None:
             }
 
         async with listener, anyio.create_task_group() as group:
-
-            async def stop(kill: bool) -> None:  # noqa: FBT001 - the one word of the route
-                if kill:
-                    await _kill_all(jobs)
-                group.cancel_scope.cancel()
-
-            routes = Routes(jobs, LocalEvents(jobs.core), info, stop)
+            routes = Routes(
+                jobs,
+                LocalEvents(jobs.core),
+                info=info,
+                end_jobs=lambda: _kill_all(jobs),
+                stop=group.cancel_scope.cancel,
+            )
 
             async def connection(stream: SocketStream) -> None:
                 if _peer_uid(stream) != os.geteuid():
@@ -126,7 +129,7 @@ async def _serve(home: str) -> None:
 
             group.start_soon(_obey_signals, jobs, group.cancel_scope)
             group.start_soon(listener.serve, connection)
-            log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.live))
+            log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.table.live))
             _say({"ready": True, "pid": os.getpid()})
             gc.freeze()
         log.info("stopped")

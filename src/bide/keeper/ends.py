@@ -57,7 +57,9 @@ def usage(record: dict[str, Any], *, cgroup: bool, live: bool = False) -> Usage:
     )
 
 
-def record_of(reason: Reason, *, error: str, now_ms: int, started: Started | None = None, code: int = 0) -> dict[str, Any]:
+def record_of(
+    reason: Reason, *, error: str, now_ms: int, started: Started | None = None, code: int = 0
+) -> dict[str, Any]:
     """An end record that the daemon writes because no keeper can."""
     began = now_ms if started is None else int(started.at.timestamp() * 1000)
     return {
@@ -79,21 +81,17 @@ def record_of(reason: Reason, *, error: str, now_ms: int, started: Started | Non
 
 
 def _sentence(job: Job, reason: Reason, record: dict[str, Any]) -> str:
-    if reason is Reason.SPAWN_FAILED:
-        return _spawn_sentence(job, record)
-    if reason is Reason.LOST:
-        return LOST_BOTH
-    limits = job.spec.limits
-    if reason is Reason.OOM and limits.memory_bytes is not None:
-        how = dict(job.spec.enforced).get("memory", "")
-        return f"it went over its memory limit of {limits.memory_bytes} bytes ({how})"
-    if reason is Reason.TIMED_OUT and limits.timeout is not None:
-        return f"it ran longer than {limits.timeout.total_seconds():g} s"
-    if reason is Reason.IDLE and limits.idle is not None:
-        return f"it wrote nothing for {limits.idle.total_seconds():g} s"
-    if reason is Reason.OVERFLOW:
-        return f"it wrote more than {limits.output_bytes} bytes"
-    return ""
+    limits, how = job.spec.limits, dict(job.spec.enforced).get("memory", "")
+    timeout, idle = limits.timeout or timedelta(0), limits.idle or timedelta(0)
+    sentences = {
+        Reason.SPAWN_FAILED: lambda: _spawn_sentence(job, record),
+        Reason.LOST: lambda: LOST_BOTH,
+        Reason.OOM: lambda: f"it went over its memory limit of {limits.memory_bytes} bytes ({how})",
+        Reason.TIMED_OUT: lambda: f"it ran longer than {timeout.total_seconds():g} s",
+        Reason.IDLE: lambda: f"it wrote nothing for {idle.total_seconds():g} s",
+        Reason.OVERFLOW: lambda: f"it wrote more than {limits.output_bytes} bytes",
+    }
+    return sentences.get(reason, str)()
 
 
 def _spawn_sentence(job: Job, record: dict[str, Any]) -> str:

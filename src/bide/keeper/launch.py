@@ -12,7 +12,18 @@ from functools import cache
 
 KEEPER = os.path.join(os.path.dirname(__file__), "bide-keeper")
 _FLOCK = struct.Struct("hhqqi4x")
-_PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "BIDE_HOME", "XDG_STATE_HOME", "PYTHONPATH", "COVERAGE_PROCESS_START")
+_PASSED_ON = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "BIDE_HOME",
+    "XDG_STATE_HOME",
+    "PYTHONPATH",
+    "COVERAGE_PROCESS_START",
+)
 _NURSERY_FD = 3
 _PACKET = 4352
 
@@ -116,6 +127,17 @@ def holder(path: str) -> int | None:
         os.close(fd)
     kind, _, _, _, pid = _FLOCK.unpack(answer)
     return None if kind == fcntl.F_UNLCK else int(pid)
+
+
+def seize(path: str) -> int | None:
+    """Keep every keeper out of a folder until the descriptor is closed; `None` if one is in it."""
+    fd = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        return None
+    return fd
 
 
 def live_keeper(path: str) -> tuple[int, int] | None:

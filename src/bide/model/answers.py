@@ -33,7 +33,8 @@ def wait_from_json(body: Mapping[str, Any]) -> tuple[list[str], Mode, Until, tim
         raise BadRequest(detail="'jobs' must be a list of ids or names")
     try:
         mode = Mode(body.get("mode") or "all")
-        until = Until(**(body.get("until") or {}))
+        conditions: Json = body.get("until") or {}
+        until = Until(**conditions)
     except (TypeError, ValueError) as error:
         raise BadRequest(detail=f"the wait cannot be read: {error}") from error
     return [str(job) for job in cast("list[object]", jobs)], mode, until, from_ms(body.get("timeout_ms"))
@@ -85,7 +86,9 @@ def slice_to_json(found: Slice) -> Json:
 def slice_from_json(body: Json) -> Slice:
     """A piece of a stream."""
     stream = Stream(body["stream"])
-    matches = [Match(stream, row["offset"], str(row["line"]).encode("utf-8", "surrogateescape")) for row in body["matches"]]
+    matches = [
+        Match(stream, row["offset"], str(row["line"]).encode("utf-8", "surrogateescape")) for row in body["matches"]
+    ]
     data = base64.b64decode(body["base64"]) if "base64" in body else str(body["text"]).encode()
     return Slice(stream, data, body["offset"], body["next"], body["size"], body["head"], body["ended"], tuple(matches))
 

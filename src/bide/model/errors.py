@@ -23,6 +23,7 @@ A code is stable: it is what JSON and HTTP carry, and each door has a table from
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 
 class BideError(Exception):
@@ -114,7 +115,9 @@ class DatabaseNewer(BideError):
     """The database was written by a newer bide."""
 
     code = "database_newer"
-    sentence = "{path} has schema {found}, and this bide knows up to {known}; upgrade bide, or set BIDE_HOME to another folder"
+    sentence = (
+        "{path} has schema {found}, and this bide knows up to {known}; upgrade bide, or set BIDE_HOME to another folder"
+    )
 
 
 class DiskFull(BideError):
@@ -159,10 +162,10 @@ ERRORS: "dict[str, type[BideError]]" = {
 }
 
 
-def from_json(body: "Mapping[str, object]") -> BideError:
+def from_json(body: "Mapping[str, Any]") -> BideError:
     """The error a door received, as its class; an unknown code becomes InternalError."""
-    facts_in = body.get("facts")
-    facts = {str(k): str(v) for k, v in facts_in.items()} if isinstance(facts_in, dict) else {}
+    given: dict[str, object] = body.get("facts") or {}
+    facts = {key: str(value) for key, value in given.items()}
     cls = ERRORS.get(str(body.get("code")))
     if cls is not None:
         try:

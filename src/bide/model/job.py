@@ -31,7 +31,9 @@ def make_id(now_ms: int, random_bits: int) -> JobId:
 def check_name(name: str) -> str:
     """The name, if it can be one."""
     if not NAME_PATTERN.match(name):
-        detail = f"{name!r} cannot be a job's name; use 1 to 64 letters, digits, '.', '_' or '-', not beginning with a sign"
+        detail = (
+            f"{name!r} cannot be a job's name; use 1 to 64 letters, digits, '.', '_' or '-', not beginning with a sign"
+        )
         raise BadRequest(detail=detail)
     if ID_PATTERN.match(name):
         raise BadRequest(detail=f"{name!r} has the form of an id; choose another name")

@@ -1,15 +1,13 @@
-"""The wire form of jobs and requests: model values to JSON and back. Times are ISO 8601 in UTC, durations are `*_ms`."""
+"""The wire form of jobs: model values to JSON and back. Times are ISO 8601 in UTC, durations are `*_ms`."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from bide.model.errors import BadRequest
 from bide.model.job import Facts, Job, JobId, Spec
 from bide.model.limits import Limits, OnOutputCap
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
-from bide.model.request import Request, check
 
 Json = dict[str, Any]
 
@@ -64,63 +62,6 @@ def limits_from_json(body: Json) -> Limits:
         pids=body.get("pids"),
         grace=default.grace if grace is None else grace,
     )
-
-
-_REQUEST_TYPES: dict[str, tuple[type, ...]] = {
-    "cwd": (str,),
-    "name": (str,),
-    "label": (str,),
-    "owner": (str,),
-    "key": (str,),
-    "stdin": (bool,),
-    "pty": (bool,),
-    "merge": (bool,),
-    "fence": (bool,),
-    "background": (bool,),
-    "env_defaults": (bool,),
-    "umask": (int,),
-    "env": (dict,),
-    "base_env": (dict,),
-}
-
-
-def request_to_json(request: Request) -> Json:
-    """A request for `run`."""
-    body: Json = {key: getattr(request, key) for key in _REQUEST_TYPES}
-    body["command"] = request.command if isinstance(request.command, str) else list(request.command)
-    body["limits"] = limits_to_json(request.limits)
-    body["deadline_ms"] = ms(request.deadline)
-    body["env"] = dict(request.env)
-    body["base_env"] = None if request.base_env is None else dict(request.base_env)
-    return body
-
-
-def request_from_json(body: Json) -> Request:
-    """A checked request; an unknown or mistyped field is refused by name."""
-    rest = dict(body)
-    command = rest.pop("command", None)
-    if isinstance(command, list):
-        command = tuple(str(word) for word in cast("list[object]", command))
-    if not isinstance(command, str | tuple):
-        raise BadRequest(detail="'command' must be a string (for a shell) or a list of words")
-    options: Json = {}
-    if "deadline_ms" in rest:
-        options["deadline"] = from_ms(rest.pop("deadline_ms"))
-    try:
-        options["limits"] = limits_from_json(rest.pop("limits", None) or {})
-    except (TypeError, ValueError) as error:
-        raise BadRequest(detail=f"the limits cannot be read: {error}") from error
-    for key, value in rest.items():
-        if key not in _REQUEST_TYPES:
-            raise BadRequest(detail=f"'run' has no field {key!r}; known are command, limits, deadline_ms, {', '.join(_REQUEST_TYPES)}")
-        if value is None:
-            continue
-        if not isinstance(value, _REQUEST_TYPES[key]):
-            raise BadRequest(detail=f"field {key!r} cannot be {value!r}")
-        options[key] = value
-    request = Request(command, **options)
-    check(request)
-    return request
 
 
 def kept_to_json(out: Kept, err: Kept) -> Json:
@@ -243,7 +184,7 @@ def job_to_json(job: Job) -> Json:
         "alive": [],
         "stalled": False,
         "status": None,
-        **{key: None for key in ("exit_code", "signal", "reason", "by", "error", "errno", "duration_ms", "usage", "output")},
+        **dict.fromkeys(("exit_code", "signal", "reason", "by", "error", "errno", "duration_ms", "usage", "output")),
         "missing_bytes": 0,
         "taken_over": 0,
         "survivors": [],

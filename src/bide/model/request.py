@@ -113,8 +113,8 @@ def _check_env(env: Mapping[str, str]) -> None:
 
 def _check_limits(limits: Limits) -> None:
     numbers = {
-        "timeout": limits.timeout and limits.timeout.total_seconds(),
-        "idle": limits.idle and limits.idle.total_seconds(),
+        "timeout": None if limits.timeout is None else limits.timeout.total_seconds(),
+        "idle": None if limits.idle is None else limits.idle.total_seconds(),
         "output": limits.output_bytes,
         "memory": limits.memory_bytes,
         "cpus": limits.cpus,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import anyio
@@ -39,7 +39,7 @@ class Core:
 
     def find(self, ref: str) -> Job:
         """The job with this id or name, as the runtime knows it. Raises JobNotFound or JobForgotten."""
-        live = self.keeping.live.get(ref)
+        live = self.keeping.table.live.get(ref)
         if live is not None:
             return live.job
         job_id = self.store.resolve(ref, None)
@@ -48,7 +48,7 @@ class Core:
             if at is not None:
                 raise JobForgotten(job=ref, at=stamp(at) or "")
             raise JobNotFound(job=ref)
-        live = self.keeping.live.get(job_id)
+        live = self.keeping.table.live.get(job_id)
         job = live.job if live is not None else self.store.get(job_id)
         if job is None:
             raise JobNotFound(job=ref)
@@ -56,7 +56,7 @@ class Core:
 
     def live(self, job: Job) -> Live | None:
         """Its active state, if it has one."""
-        return self.keeping.live.get(job.id)
+        return self.keeping.table.live.get(job.id)
 
     def with_facts(self, job: Job) -> Job:
         """The job with what is so at this moment."""
@@ -85,7 +85,7 @@ class Core:
 
 
 @contextlib.contextmanager
-def heard(bells: list[Bell]) -> Iterator[anyio.Event]:
+def heard(bells: list[Bell]) -> Generator[anyio.Event]:
     """An event that the next ring of any bell sets: take it before looking, and no ring is missed."""
     event = anyio.Event()
     for bell in bells:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import socket
 import time
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from bide.model.job import Job
 from bide.model.phase import Ended, Queued, Reason, Running
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
-from bide.runtime.live import Live
+from bide.runtime.live import Live, Table
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class Keeping:
         self.home = home
         self.store = store
         self.hub = hub
-        self.live: dict[str, Live] = {}
+        self.table = Table()
         self.kills: dict[str, Bell] = {}
         self.events = Bell()
         self.orphans = False
@@ -44,11 +45,23 @@ class Keeping:
         hub.watch(self._notes.fileno(), self._read_notes)
         self._nursery = launch.Nursery()
 
-    def track(self, job: Job, path: str) -> Live:
-        """Hold a job as active."""
-        live = Live(job=job, path=path)
-        self.live[job.id] = live
-        return live
+    def committed(self, live: Live) -> None:
+        """The row is on disk, so the folder may go where such folders are; or it cannot be, and the job must not be."""
+        error = live.inserted.exception() if live.inserted is not None else None
+        if error is None:
+            self._place(live)
+        else:
+            log.error("the row of %s could not be written (%s); it is ended", live.job.id, error)
+            folder.command(live.path, f"kill {signal.SIGKILL} 0 - no row")
+            self.table.drop(live)
+            live.close_escrow()
+        self.events.ring()
+
+    def _place(self, live: Live) -> None:
+        done = live.inserted is None or (live.inserted.done() and live.inserted.exception() is None)
+        if done and live.entered and live.path != self.home.job(live.job.id):
+            os.rename(live.path, self.home.job(live.job.id))
+            live.path = self.home.job(live.job.id)
 
     def start(self, live: Live) -> None:
         """Have the job's keeper made. If not even that is possible, that is the job's end."""
@@ -82,12 +95,12 @@ class Keeping:
         if answers is None:
             self._close_nursery()
             log.warning("the nursery is gone; what it was asked for is asked again")
-            for live in [live for live in self.live.values() if live.asked]:
+            for live in [live for live in self.table.live.values() if live.asked]:
                 live.asked = False
                 self.recover(live)
             return
         for pid, fd, path in answers:
-            live = self.live.get(os.path.basename(path))
+            live = self.table.live.get(os.path.basename(path))
             if live is None or live.path != path:
                 if fd >= 0:
                     os.close(fd)
@@ -112,7 +125,7 @@ class Keeping:
             except BlockingIOError:
                 return
             what, _, job = data.decode("ascii", "replace").partition(" ")
-            live = self.live.get(job)
+            live = self.table.live.get(job)
             if what == "killed" and job in self.kills:
                 self.kills[job].ring()
             if live is None:
@@ -140,6 +153,8 @@ class Keeping:
         started = folder.read_started(live.path)
         if started is None or not isinstance(live.job.phase, Queued):
             return
+        live.entered = True
+        self._place(live)
         live.job = live.job.at(Running(started_at=started.at, pid=started.pid))
         self.store.start(live.job.id, started.at, started.pid)
         if live.watchers:
@@ -154,18 +169,22 @@ class Keeping:
         record = folder.read_end(live.path, unfinished=unfinished)
         if record is None:
             return False
-        phase = ends.ended(live.job, record)
+        live.entered = True
+        self._place(live)
+        self._end(live, ends.ended(live.job, record))
+        return True
+
+    def _end(self, live: Live, phase: Ended) -> None:
         live.job = live.job.at(phase)
         live.close_escrow()
         live.changed.ring()
         live.output.ring()
         self._store_end(live, phase)
-        return True
 
     def _store_end(self, live: Live, phase: Ended) -> None:
         def committed() -> None:
             if not future.cancelled() and future.exception() is None:
-                self.live.pop(live.job.id, None)
+                self.table.drop(live)
             else:
                 log.error("the end of %s is in its folder but not in the database: %s", live.job.id, future.exception())
             self.events.ring()
@@ -251,12 +270,7 @@ class Keeping:
                 return
         except OSError as error:
             log.warning("the end of %s could not be written to its folder: %s", live.job.id, error.strerror)
-        phase = ends.ended(live.job, record)
-        live.job = live.job.at(phase)
-        live.close_escrow()
-        live.changed.ring()
-        live.output.ring()
-        self._store_end(live, phase)
+        self._end(live, ends.ended(live.job, record))
 
     def adopt(self, jobs: list[Job]) -> None:
         """Take up everything that was active when the last runtime ended."""
@@ -265,7 +279,7 @@ class Keeping:
             prepared = os.path.join(self.home.new, job.id)
             if not os.path.isdir(path) and os.path.isdir(prepared):
                 os.rename(prepared, path)
-            live = self.track(job, path)
+            live = self.table.add(job, path)
             if os.path.isdir(path):
                 live.open_escrow()
             self.recover(live)
@@ -274,8 +288,8 @@ class Keeping:
         """Collect processes that fell to us when their keeper died and that nobody watches."""
         if not self.orphans:
             return
-        known = {self._nursery.pid, *(live.keeper for live in self.live.values())}
-        leaders = {live.job.phase.pid for live in self.live.values() if isinstance(live.job.phase, Running)}
+        known = {self._nursery.pid, *(live.keeper for live in self.table.live.values())}
+        leaders = {live.job.phase.pid for live in self.table.live.values() if isinstance(live.job.phase, Running)}
         for task in os.listdir("/proc/self/task"):
             with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/children", "rb") as file:
                 for word in file.read().split():
@@ -285,7 +299,7 @@ class Keeping:
     def close(self) -> None:
         """Let go of every job; they go on without us."""
         self._close_nursery()
-        for live in self.live.values():
+        for live in self.table.live.values():
             for fd in (live.keeper_fd, live.leader_fd):
                 if fd >= 0:
                     self.hub.unwatch(fd)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from bide.keeper import folder, launch
@@ -21,6 +22,10 @@ class Live:
 
     job: Job
     path: str
+    inserted: Future[Job] | None = None
+    """Its row, on its way to the disk; `None` for a job that was there before this runtime."""
+    entered: bool = False
+    """Its keeper is in the folder, so that it may be moved."""
     keeper: int = 0
     keeper_fd: int = -1
     leader_fd: int = -1
@@ -106,3 +111,40 @@ class Live:
             return False  # it stays a zombie, and the new keeper reads its status from there
         launch.reap(started.pid)
         return True
+
+
+class Table:
+    """All active jobs, by id, name and key."""
+
+    def __init__(self) -> None:
+        """Nothing is active yet."""
+        self.live: dict[str, Live] = {}
+        self._names: dict[tuple[str, str], Live] = {}
+        self._keys: dict[tuple[str, str], Live] = {}
+
+    def add(self, job: Job, path: str) -> Live:
+        """Hold a job as active."""
+        live = Live(job=job, path=path)
+        self.live[job.id] = live
+        if job.name is not None:
+            self._names[job.owner, job.name] = live
+        if job.key is not None:
+            self._keys[job.owner, job.key] = live
+        return live
+
+    def drop(self, live: Live) -> None:
+        """No longer hold it; a newer job may have its name by now."""
+        job = live.job
+        self.live.pop(job.id, None)
+        for index, word in ((self._names, job.name), (self._keys, job.key)):
+            if word is not None and index.get((job.owner, word)) is live:
+                del index[job.owner, word]
+
+    def with_name(self, owner: str, name: str) -> Live | None:
+        """The owner's active job of this name."""
+        live = self._names.get((owner, name))
+        return None if live is None or live.ended else live
+
+    def with_key(self, owner: str, key: str) -> Live | None:
+        """The owner's job with this key, as long as it is held."""
+        return self._keys.get((owner, key))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from datetime import timedelta
 from typing import Unpack
 
@@ -53,7 +53,7 @@ class LocalJobs:
         if not self.core.store.idle:
             await self.core.hub.settled(self.core.store.barrier())
         page = self.core.store.page(where, limit, before)
-        live = self.core.keeping.live
+        live = self.core.keeping.table.live
         current = [held.job if (held := live.get(job.id)) else job for job in page.jobs]
         return Page(tuple(self.core.with_facts(job) for job in current), page.next)
 
@@ -105,46 +105,46 @@ class LocalJobs:
         old = self.core.keeping.store
         self.core.keeping.store = recovery.open_store(self.core.home)
         old.close()
-        for live in self.core.keeping.live.values():
+        for live in self.core.keeping.table.live.values():
             if not isinstance(live.job.phase, Queued) or self.core.store.get(live.job.id):
                 continue
             self.core.store.add([live.job])
 
 
+@contextlib.contextmanager
+def _opened(home: str) -> Generator[Core]:
+    """The parts of a runtime, with everything that was active taken up; let go of at the end."""
+    with contextlib.ExitStack() as parts:
+        place = Home(home)
+        parts.callback(place.close)
+        hub = Hub()
+        parts.callback(hub.close)
+        keeping = Keeping(place, recovery.open_store(place), hub)
+        # The store may be another one by then, if its file was replaced.
+        parts.callback(lambda: keeping.store.close())  # noqa: PLW0108
+        parts.callback(keeping.close)
+        recovery.recover(place, keeping)
+        yield Core(place, hub, keeping)
+
+
 @contextlib.asynccontextmanager
-async def open_jobs(home: str, *, reaper: bool = False) -> AsyncIterator[LocalJobs]:
+async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJobs]:
     """Serve a home from this process: recover what was there, and let go of it, running, at the end.
 
     With `reaper` this process becomes the second witness of its jobs' ends; the daemon does, an embedding program
     should not, since it would inherit orphans it does not know.
     """
-    place = Home(home)
     if reaper:
         launch.become_reaper()
     starting.raise_file_limit()
-    hub = Hub()
-    keeping: Keeping | None = None
-    try:
-        store = recovery.open_store(place)
-        try:
-            keeping = Keeping(place, store, hub)
-            recovery.recover(place, keeping)
-            failure: Exception | None = None
-            async with anyio.create_task_group() as group:
-                group.start_soon(hub.run)
-                try:
-                    yield LocalJobs(Core(place, hub, keeping))
-                except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-                    failure = error
-                group.cancel_scope.cancel()
-            if failure is not None:
-                raise failure
-        finally:
-            if keeping is not None:
-                keeping.close()
-                keeping.store.close()
-            else:
-                store.close()
-    finally:
-        hub.close()
-        place.close()
+    failure: Exception | None = None
+    with _opened(home) as core:
+        async with anyio.create_task_group() as group:
+            group.start_soon(core.hub.run)
+            try:
+                yield LocalJobs(core)
+            except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
+                failure = error
+            group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import timedelta
 
 import anyio
@@ -77,7 +77,7 @@ def _tail_lines(core: Core, job: Job, stream: Stream, lines: int, limit: int) ->
 
 
 @contextlib.contextmanager
-def watching(live: Live | None) -> Iterator[None]:
+def watching(live: Live | None) -> Generator[None]:
     """While inside, the job's output bell rings when there is more."""
     if live is None:
         yield

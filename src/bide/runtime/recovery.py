@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 
-from bide.keeper import ends, folder, groups
+from bide.keeper import ends, folder, groups, launch
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
 from bide.runtime.home import Home
@@ -28,7 +28,7 @@ def open_store(home: Home) -> Store:
             rebuild(home, store)
     except DatabaseCorrupt as error:
         aside = quarantine(home.database, time.strftime("%Y%m%dT%H%M%S", time.gmtime()))
-        log.error("the database cannot be used (%s); it was moved to %s and is rebuilt from the job folders", error, aside)  # noqa: TRY400
+        log.warning("the database cannot be used (%s); moved to %s, rebuilt from the job folders", error, aside)
         store = Store(home.database)
         rebuild(home, store)
     return store
@@ -71,10 +71,31 @@ def _read_job(home: Home, name: str) -> Job | None:
 
 
 def recover(home: Home, keeping: Keeping) -> None:
-    """Take up all active jobs; clear away what was prepared but never accepted."""
+    """Take up all active jobs; clear away what was prepared but never started."""
     active = keeping.store.active()
-    keeping.adopt(active)
-    ids = {str(job.id) for job in active}
+    known = {str(job.id) for job in active}
     for name in os.listdir(home.new):
-        shutil.rmtree(os.path.join(home.new, name), ignore_errors=True)
-    groups.sweep(ids)
+        if name not in known and (job := _take_up(home, name)) is not None:
+            keeping.store.add([job]).result()
+            active.append(job)
+    keeping.adopt(active)
+    groups.sweep({str(job.id) for job in active})
+
+
+def _take_up(home: Home, name: str) -> Job | None:
+    """A folder whose row was never committed: nobody was given its id. If it started it is a job all the same."""
+    path = os.path.join(home.new, name)
+    spec = folder.read_spec(path)
+    if spec is None:
+        shutil.rmtree(path, ignore_errors=True)
+        return None
+    lock = launch.seize(path)
+    if lock is None:
+        return spec[0]
+    try:
+        if folder.read_started(path) is not None:
+            return spec[0]
+        shutil.rmtree(path, ignore_errors=True)
+        return None
+    finally:
+        os.close(lock)

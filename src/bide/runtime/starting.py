@@ -16,8 +16,8 @@ from bide.api import Ran
 from bide.keeper import folder, groups, launch
 from bide.keeper.groups import Group
 from bide.kinds import shell
-from bide.model.errors import BadRequest, DiskFull, FolderNotFound
-from bide.model.job import DEFAULT_OWNER, Job, Spec, make_id
+from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse
+from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, make_id
 from bide.model.output import Stream
 from bide.model.phase import Queued
 from bide.model.request import TAIL_BYTES, Request
@@ -31,13 +31,9 @@ _START_SECONDS = 30
 
 
 async def run(core: Core, request: Request) -> Ran:
-    """Start what is asked for and answer as the request wants it."""
+    """Start what is asked for and answer as the request wants it. Nothing here is undone by a cancelled call."""
     joined = _find_joined(core, request)
-    if joined is None:
-        with anyio.CancelScope(shield=True):
-            live, joined = await _accept(core, request)
-    else:
-        live = core.live(joined)
+    live = _accept(core, request) if joined is None else core.live(joined)
     return await _answer(core, request, live, joined)
 
 
@@ -45,14 +41,16 @@ def _find_joined(core: Core, request: Request) -> Job | None:
     if request.key is None:
         return None
     owner = request.owner or DEFAULT_OWNER
-    for live in core.keeping.live.values():
-        if live.job.key == request.key and live.job.owner == owner:
-            return live.job
-    return core.store.by_key(owner, request.key)
+    live = core.keeping.table.with_key(owner, request.key)
+    return live.job if live is not None else core.store.by_key(owner, request.key)
 
 
-async def _accept(core: Core, request: Request) -> tuple[Live | None, Job | None]:
-    """Prepare, commit, then start: a crash before the commit leaves nothing, after it a job that will run."""
+def _accept(core: Core, request: Request) -> Live:
+    """Prepare, then start, while the row is being committed; nobody learns the id before that is done.
+
+    A crash before the commit leaves either nothing, or a folder in `new` that has started: recovery takes it up, and
+    asking again with the same key finds it.
+    """
     job, orders, group = _decide(core, request)
     prepared = os.path.join(core.home.new, job.id)
     try:
@@ -60,28 +58,12 @@ async def _accept(core: Core, request: Request) -> tuple[Live | None, Job | None
     except OSError as error:
         groups.discard(group)
         raise _refusal(core, error) from error
-    live = core.keeping.track(job, prepared)
-    try:
-        live.open_escrow()
-        inserted = await core.hub.settled(core.store.insert(job))
-    except BaseException:
-        _undo(core, live, group)
-        raise
-    if inserted.id != job.id:
-        _undo(core, live, group)
-        return core.live(inserted), inserted
-    live.path = core.home.job(job.id)
-    os.rename(prepared, live.path)
+    live = core.keeping.table.add(job, prepared)
+    live.open_escrow()
+    live.inserted = core.store.insert(job)
     core.keeping.start(live)
-    core.keeping.events.ring()
-    return live, None
-
-
-def _undo(core: Core, live: Live, group: Group) -> None:
-    core.keeping.live.pop(live.job.id, None)
-    live.close_escrow()
-    folder.remove(live.path)
-    groups.discard(group)
+    live.inserted.add_done_callback(lambda _: core.hub.call_soon(lambda: core.keeping.committed(live)))
+    return live
 
 
 def _refusal(core: Core, error: OSError) -> Exception:
@@ -96,7 +78,10 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     cwd = os.path.abspath(request.cwd or os.getcwd())
     if not os.path.isdir(cwd):
         raise FolderNotFound(cwd=cwd)
-    job_id = make_id(time.time_ns() // 1_000_000, random.getrandbits(10))
+    owner = request.owner or DEFAULT_OWNER
+    if request.name is not None and (taken := core.keeping.table.with_name(owner, request.name)) is not None:
+        raise NameInUse(name=request.name, job=taken.job.id)
+    job_id = _new_id(core)
     group = groups.make(job_id, request.limits)
     spec = Spec(
         argv=shell.argv(request.command),
@@ -115,7 +100,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         spec=spec,
         created_at=now(),
         name=request.name,
-        owner=request.owner or DEFAULT_OWNER,
+        owner=owner,
         label=request.label,
         key=request.key,
     )
@@ -133,6 +118,13 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     return job, orders, group
 
 
+def _new_id(core: Core) -> JobId:
+    while True:
+        job_id = make_id(time.time_ns() // 1_000_000, random.getrandbits(10))
+        if job_id not in core.keeping.table.live and not os.path.exists(core.home.job(job_id)):
+            return job_id
+
+
 @cache
 def _soft_files() -> int:
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -147,6 +139,8 @@ def raise_file_limit() -> None:
 
 
 async def _answer(core: Core, request: Request, live: Live | None, joined: Job | None) -> Ran:
+    if live is not None and live.inserted is not None:
+        await core.hub.settled(live.inserted)
     if request.background:
         if live is not None:
             with anyio.move_on_after(_START_SECONDS):

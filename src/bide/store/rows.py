@@ -1,10 +1,10 @@
 """Jobs and events to rows and back. Times are kept to the millisecond."""
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from bide.model.event import Event
 from bide.model.job import Job, JobId
 from bide.model.messages import end_from_json, end_to_json, spec_from_json, spec_to_json
 from bide.model.phase import Ended, Phase, Queued, Running
@@ -14,20 +14,6 @@ Values = dict[str, str | int | None]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One move of one job."""
-
-    seq: int
-    """Rises from event to event and is never used again."""
-    at: datetime
-    job: JobId
-    what: str
-    """`queued`, `running`, `ended` or `forgotten`."""
-    detail: str
-    """The reason of an end, the pid of a start, else nothing."""
 
 
 def to_ms(at: datetime) -> int:

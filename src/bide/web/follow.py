@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 
 from bide.api import READ_LIMIT, Events, Jobs
-from bide.model.job import Job
 from bide.model.answers import event_to_json
+from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.output import Stream
 from bide.model.request import Request

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, unquote
 import anyio
 import httptools
 from anyio.abc import ByteStream
+from anyio.streams.memory import MemoryObjectSendStream
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +59,12 @@ class Reply:
         self.streamed = False
 
     async def send(
-        self, body: bytes, *, status: int = 200, kind: str = "application/json", headers: Mapping[str, object] | None = None
+        self,
+        body: bytes,
+        *,
+        status: int = 200,
+        kind: str = "application/json",
+        headers: Mapping[str, object] | None = None,
     ) -> None:
         """Send a whole answer."""
         self.started = True
@@ -125,23 +131,8 @@ async def serve_connection(stream: ByteStream, app: App) -> None:
     """Answer the requests of one connection in turn. If the peer goes away, the call in progress is cancelled."""
     send, receive = anyio.create_memory_object_stream[HttpRequest | None](16)
     incoming = _Incoming()
-
-    async def read() -> None:
-        try:
-            while True:
-                incoming.feed(await stream.receive(_RECEIVE))
-                if incoming.too_large:
-                    await send.send(None)
-                    return
-                while incoming.ready:
-                    await send.send(incoming.ready.pop(0))
-        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            group.cancel_scope.cancel()
-        except httptools.HttpParserError:
-            await send.send(None)
-
     async with stream, send, receive, anyio.create_task_group() as group:
-        group.start_soon(read)
+        group.start_soon(_read_requests, stream, incoming, send, group.cancel_scope)
         async for request in receive:
             reply = Reply(stream)
             try:
@@ -154,6 +145,23 @@ async def serve_connection(stream: ByteStream, app: App) -> None:
             if reply.streamed or not incoming.keep_alive:
                 break
         group.cancel_scope.cancel()
+
+
+async def _read_requests(
+    stream: ByteStream, incoming: _Incoming, send: MemoryObjectSendStream[HttpRequest | None], scope: anyio.CancelScope
+) -> None:
+    """Pass on whole requests; `None` for what is no request. Cancels the scope when the peer goes away."""
+    try:
+        while not incoming.too_large:
+            incoming.feed(await stream.receive(_RECEIVE))
+            while incoming.ready:
+                await send.send(incoming.ready.pop(0))
+    except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        scope.cancel()
+    except httptools.HttpParserError:
+        await send.send(None)
+    else:
+        await send.send(None)
 
 
 async def _refuse(reply: Reply, *, too_large: bool) -> None:

@@ -10,10 +10,11 @@ from datetime import timedelta
 from typing import Any
 
 from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs
-from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
-from bide.model.messages import descendants_to_json, from_stamp, job_to_json, request_from_json
+from bide.model.errors import BadRequest, BideError, InternalError
+from bide.model.messages import descendants_to_json, from_stamp, job_to_json
 from bide.model.output import Stream
+from bide.model.requests import request_from_json
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.http import HttpRequest, Reply, segments
 
@@ -42,11 +43,20 @@ Handler = Callable[["Routes", HttpRequest, Reply, str], Awaitable[None]]
 class Routes:
     """Answers requests with the verbs of one Jobs."""
 
-    def __init__(self, jobs: Jobs, events: Events, info: Callable[[], dict[str, Any]], stop: Callable[[bool], Awaitable[None]]) -> None:
-        """`info` describes the daemon, `stop` ends it (with True: its jobs as well)."""
+    def __init__(
+        self,
+        jobs: Jobs,
+        events: Events,
+        *,
+        info: Callable[[], dict[str, Any]],
+        end_jobs: Callable[[], Awaitable[None]],
+        stop: Callable[[], None],
+    ) -> None:
+        """`info` describes the daemon, `end_jobs` kills what it keeps, `stop` lets it end."""
         self.jobs = jobs
         self.events = events
         self.info = info
+        self.end_jobs = end_jobs
         self.stop = stop
 
     async def __call__(self, request: HttpRequest, reply: Reply) -> None:
@@ -132,17 +142,25 @@ class Routes:
     async def on_send(self, request: HttpRequest, reply: Reply, job: str) -> None:
         body = request.json()
         try:
-            data = base64.b64decode(body["base64"], validate=True) if "base64" in body else str(body.get("text") or "").encode()
+            data = (
+                base64.b64decode(body["base64"], validate=True)
+                if "base64" in body
+                else str(body.get("text") or "").encode()
+            )
         except binascii.Error as error:
             raise BadRequest(detail=f"'base64' cannot be decoded: {error}") from error
         signal = body.get("signal")
-        sent = await self.jobs.send(job, data=data, eof=bool(body.get("eof")), signal=None if signal is None else int(signal))
+        sent = await self.jobs.send(
+            job, data=data, eof=bool(body.get("eof")), signal=None if signal is None else int(signal)
+        )
         await reply.json(job_to_json(sent))
 
     async def on_kill(self, request: HttpRequest, reply: Reply, job: str) -> None:
         body = request.json()
         grace = timedelta(milliseconds=body.get("grace_ms", 5000))
-        killed = await self.jobs.kill(job, signal=int(body.get("signal", 15)), grace=grace, by=str(body.get("by") or "user"))
+        killed = await self.jobs.kill(
+            job, signal=int(body.get("signal", 15)), grace=grace, by=str(body.get("by") or "user")
+        )
         await reply.json(
             {
                 "job": job_to_json(killed.job),
@@ -165,13 +183,12 @@ class Routes:
         await reply.json(self.info())
 
     async def on_stop(self, request: HttpRequest, reply: Reply, _: str) -> None:
-        kill = bool(request.json().get("kill"))
+        kill = request.json().get("kill")
         running = self.info()["running"]
         if kill:
-            await self.stop(True)  # noqa: FBT003 - one word, said at the parameter
+            await self.end_jobs()
         await reply.json({"running": running})
-        if not kill:
-            await self.stop(False)  # noqa: FBT003
+        self.stop()
 
 
 async def _fail(reply: Reply, error: BideError) -> None:

@@ -1,0 +1,112 @@
+"""Printing output, and nothing else."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.shell import Shell
+
+
+@pytest.fixture
+def ended(bide: Shell) -> str:
+    """A job that wrote to both streams."""
+    job = bide.background("for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done")
+    bide("wait", job)
+    return job
+
+
+def test_each_stream_goes_where_it_belongs(bide: Shell, ended: str) -> None:
+    done = bide("logs", ended)
+    assert done.stdout == b"".join(b"out %d\n" % i for i in range(1, 6))
+    assert done.stderr == b"".join(b"err %d\n" % i for i in range(1, 6))
+
+
+@pytest.mark.parametrize(("stream", "out", "err"), [("out", 30, 0), ("err", 0, 30), ("both", 30, 30)])
+def test_a_stream_can_be_chosen(bide: Shell, ended: str, stream: str, out: int, err: int) -> None:
+    done = bide("logs", "--stream", stream, ended)
+    assert (len(done.stdout), len(done.stderr)) == (out, err)
+
+
+def test_only_the_last_lines_can_be_had(bide: Shell, ended: str) -> None:
+    done = bide("logs", ended, "--tail", "2")
+    assert (done.stdout, done.stderr) == (b"out 4\nout 5\n", b"err 4\nerr 5\n")
+    assert bide("logs", ended, "--tail", "0").stdout == b""
+
+
+def test_reading_can_go_on_from_an_offset(bide: Shell, ended: str) -> None:
+    assert bide("logs", "--stream", "out", "--since", "24", ended).stdout == b"out 5\n"
+
+
+def test_lines_can_be_picked(bide: Shell, ended: str) -> None:
+    done = bide("logs", "--grep", "[24]$", ended)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"out 2\nout 4\n", b"err 2\nerr 4\n")
+    assert bide("logs", "--grep", "[24]$", "--tail", "1", "--stream", "out", ended).stdout == b"out 4\n"
+    answer = bide.json("logs", "--grep", "[24]$", "--stream", "out", ended)
+    assert answer["out"]["matches"] == [{"offset": 6, "line": "out 2"}, {"offset": 18, "line": "out 4"}]
+
+
+def test_a_pattern_that_is_none_is_refused(bide: Shell, ended: str) -> None:
+    assert bide("logs", "--grep", "(", ended).returncode == 2
+
+
+def test_in_json_text_comes_with_its_offsets(bide: Shell, ended: str) -> None:
+    answer = bide.json("logs", "--tail", "1", ended)
+    assert answer["job"] == ended
+    assert answer["out"] == {"text": "out 5\n", "offset": 24, "next": 30, "size": 30, "head": 0}
+
+
+def test_much_output_is_printed_byte_for_byte(bide: Shell, tmp_path: Path) -> None:
+    data = os.urandom(3_500_000)
+    (tmp_path / "data").write_bytes(data)
+    job = bide.background("cat data")
+    bide("wait", job)
+    assert bide("logs", job).stdout == data
+
+
+def test_what_was_dropped_is_said(bide: Shell) -> None:
+    job = bide.background("seq 1 200000", "--output-cap", "256K")
+    bide("wait", job)
+    done = bide("logs", job)
+    assert done.stdout.endswith(b"199999\n200000\n")
+    assert b"were dropped by its output cap" in done.stderr
+    assert len(done.stdout) < 1_000_000
+
+
+def test_following_goes_on_to_the_end(bide: Shell, tmp_path: Path) -> None:
+    job = bide.background(f"echo a; echo x >&2; until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo b")
+    with bide.started("logs", "-f", job) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"a\n"
+        assert process.stderr.readline() == b"x\n"
+        (tmp_path / "go").touch()
+        assert process.stdout.read() == b"b\n"
+        assert process.wait() == 0
+
+
+def test_following_can_begin_with_the_last_lines(bide: Shell, ended: str) -> None:
+    assert bide("logs", "-f", "--tail", "1", "--stream", "out", ended).stdout == b"out 5\n"
+
+
+def test_following_in_json_is_one_object_per_line(bide: Shell) -> None:
+    job = bide.background("printf 'gr\\303'; sleep 0.1; printf '\\274n\\n'")
+    lines = [json.loads(line) for line in bide.out("logs", "-f", "--json", job).splitlines()]
+    assert "".join(line.get("text", "") for line in lines) == "grün\n"
+    assert lines[0]["stream"] == "out"
+    assert lines[0]["offset"] == 0
+    assert lines[-1]["event"] == "ended"
+    assert lines[-1]["job"]["exit_code"] == 0
+
+
+def test_nobody_reading_is_no_complaint(bide: Shell) -> None:
+    job = bide.background("seq 1 500000")
+    bide("wait", job)
+    with bide.started("logs", job) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"1\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141

@@ -1,0 +1,160 @@
+"""The daemon dies while a command needs it."""
+
+import json
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bide.client.blocking import Gone, Link, can_repeat
+from bide.model.errors import DaemonUnavailable, JobNotFound
+from tests.cli.shell import BIDE, Shell
+from tests.support import homes
+
+COUNT = "for i in $(seq 1 300); do echo line $i; echo err $i >&2; sleep 0.005; done; exit 7"
+LINES = b"".join(b"line %d\n" % i for i in range(1, 301))
+ERRORS = b"".join(b"err %d\n" % i for i in range(1, 301))
+
+
+def kill_daemon(shell: Shell) -> None:
+    os.kill(homes.daemon_pid(shell.home), signal.SIGKILL)
+
+
+def copied(shell: Shell, *words: str) -> tuple[bytes, bytes, int]:
+    """What a command prints while its daemon is killed twice."""
+    with shell.started(*words) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        out = b""
+        for line in process.stdout:
+            out += line
+            if line in (b"line 50\n", b"line 150\n"):
+                kill_daemon(shell)
+        return out, process.stderr.read(), process.wait()
+
+
+def test_a_foreground_run_loses_and_repeats_nothing(alone: Shell) -> None:
+    assert copied(alone, "run", "-c", COUNT) == (LINES, ERRORS, 7)
+    assert len(alone.json("ls", "--all")["jobs"]) == 1
+
+
+def test_following_loses_and_repeats_nothing(alone: Shell) -> None:
+    job = alone.background(COUNT)
+    assert copied(alone, "logs", "-f", job) == (LINES, ERRORS, 0)
+
+
+def test_a_wait_goes_on_with_the_next_daemon(alone: Shell, tmp_path: Path) -> None:
+    job = alone.background(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; exit 5")
+    with alone.terminal("wait", job) as terminal:
+        terminal.until(b"running")
+        kill_daemon(alone)
+        terminal.until(b"running 1.")
+        (tmp_path / "go").touch()
+        assert terminal.end() == 5
+
+
+def test_input_goes_on_with_the_next_daemon(alone: Shell) -> None:
+    with alone.started("run", "--stdin", "--", "cat") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text in (b"one\n", b"two\n"):
+            process.stdin.write(text)
+            process.stdin.flush()
+            assert process.stdout.readline() == text
+            assert alone("daemon", "status").returncode == 0
+            kill_daemon(alone)
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def test_a_job_can_use_bide_when_the_daemon_is_gone(alone: Shell, tmp_path: Path) -> None:
+    inner = " ".join([*BIDE, "run", "-c", "'echo inner; exit 3'"])
+    job = alone.background(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; {inner}")
+    kill_daemon(alone)
+    (tmp_path / "go").touch()
+    assert alone("wait", job).returncode == 3
+    assert alone.out("logs", job) == "inner\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "repeats"),
+    [
+        ("GET", "/v1/jobs/x", None, True),
+        ("POST", "/v1/wait", {"jobs": ["x"]}, True),
+        ("POST", "/v1/jobs", {"command": "x", "key": "k"}, True),
+        ("POST", "/v1/jobs", {"command": "x"}, False),
+        ("POST", "/v1/jobs/x/kill", {}, True),
+        ("POST", "/v1/jobs/x/send", {"text": "y"}, False),
+        ("POST", "/v1/daemon/stop", {}, False),
+        ("DELETE", "/v1/jobs/x", None, False),
+    ],
+)
+def test_only_what_can_be_repeated_is(method: str, path: str, body: dict[str, object] | None, *, repeats: bool) -> None:
+    assert can_repeat(method, path, body) is repeats
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Callable[[list[bytes]], Link]]:
+    """A link to a stand-in for the daemon that answers each connection with the given bytes, then hangs up."""
+    threads: list[threading.Thread] = []
+    listener = socket.socket(socket.AF_UNIX)
+
+    def serve(answers: list[bytes]) -> Link:
+        listener.bind(str(tmp_path / "bide.sock"))
+        listener.listen()
+        threads.append(threading.Thread(target=_answer, args=(listener, answers)))
+        threads[0].start()
+        return Link(str(tmp_path))
+
+    yield serve
+    threads[0].join()
+    listener.close()
+
+
+def _answer(listener: socket.socket, answers: list[bytes]) -> None:
+    for answer in answers:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(answer)
+
+
+OK = b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'
+
+
+def test_a_request_is_asked_again_until_it_is_answered(served: Callable[[list[bytes]], Link]) -> None:
+    link = served([b"", b"HTTP/1.1 200 OK\r\n", OK])
+    assert link.call("GET", "/v1/daemon") == {"a": 1}
+    link.close()
+
+
+def test_what_cannot_be_repeated_is_asked_once(served: Callable[[list[bytes]], Link]) -> None:
+    link = served([b""])
+    with pytest.raises(DaemonUnavailable, match="may or may not have been carried out"):
+        link.call("POST", "/v1/jobs/x/send", {"text": "y"})
+
+
+def test_patience_ends(served: Callable[[list[bytes]], Link], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bide.client.blocking.PAUSES", (0.0, 0.0))
+    link = served([b"", b"", b""])
+    with pytest.raises(DaemonUnavailable, match="went away 2 times in a row"):
+        link.call("GET", "/v1/daemon")
+
+
+def test_a_stream_gives_whole_frames_and_ends_with_its_connection(served: Callable[[list[bytes]], Link]) -> None:
+    link = served([b"HTTP/1.1 200 OK\r\n\r\n\x01\x00\x00\x00\x02hi\x02\x00"])
+    frames = link.frames("GET", "/v1/jobs/x/follow")
+    assert next(frames) == (1, b"hi")
+    with pytest.raises(Gone):
+        next(frames)
+
+
+def test_a_refused_stream_raises_what_was_answered(served: Callable[[list[bytes]], Link]) -> None:
+    body = json.dumps({"error": JobNotFound(job="x").to_json()}).encode()
+    link = served([b"HTTP/1.1 404 Not Found\r\nContent-Length: %d\r\n\r\n" % len(body) + body])
+    with pytest.raises(JobNotFound):
+        list(link.frames("GET", "/v1/jobs/x/follow"))
