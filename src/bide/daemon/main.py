@@ -24,8 +24,8 @@ from bide.api import Filter
 from bide.keeper import launch
 from bide.model.errors import BideError, HomeBusy, InternalError
 from bide.model.messages import stamp
+from bide.runtime.core import now
 from bide.runtime.events import LocalEvents
-from bide.runtime.keeping import now
 from bide.runtime.local import LocalJobs, open_jobs
 from bide.version import VERSION
 from bide.web.http import serve_connection
@@ -150,6 +150,7 @@ async def _obey_signals(jobs: LocalJobs, scope: anyio.CancelScope) -> None:
                 return
             if number == signal.SIGCHLD:
                 jobs.core.keeping.reap_orphans()
+                jobs.core.keeping.retry()
 
 
 async def _active(jobs: LocalJobs) -> AsyncIterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import select
@@ -207,3 +208,12 @@ def peek(pid: int) -> int | None:
     if info.si_code == os.CLD_EXITED:
         return (info.si_status & 255) << 8
     return info.si_status | (128 if info.si_code == os.CLD_DUMPED else 0)
+
+
+def own_children() -> list[int]:
+    """The children of this process, of all its threads."""
+    found: list[int] = []
+    for task in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/children", "rb") as file:
+            found += [int(word) for word in file.read().split()]
+    return found

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import anyio
 
@@ -95,6 +96,11 @@ def heard(bells: list[Bell]) -> Generator[anyio.Event]:
     finally:
         for bell in bells:
             bell.leave(event)
+
+
+def now() -> datetime:
+    """The wall clock, for stamps only."""
+    return datetime.now(UTC)
 
 
 def size_of(path: str, stream: str) -> int:

@@ -15,9 +15,8 @@ from bide.model.errors import BadRequest, InternalError, JobActive, JobEnded, No
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
 from bide.model.phase import Ended
-from bide.runtime.core import Core, heard
+from bide.runtime.core import Core, heard, now
 from bide.runtime.hub import Bell
-from bide.runtime.keeping import now
 from bide.runtime.live import Live
 
 _PATIENCE = 5.0
@@ -74,7 +73,7 @@ async def _ask(core: Core, job: Job, line: str, token: str, bell: Bell) -> None:
 def _guard(core: Core, job: Job) -> None:
     """Descendants outlived both the job and its keeper: a new keeper finds them by their start marker."""
     if core.with_facts(job).facts is not None:
-        core.keeping.ask(core.home.job(job.id), replace=True)
+        core.keeping.nursing.ask(core.home.job(job.id), replace=True)
 
 
 def _report(core: Core, job: Job, token: str, *, already: bool) -> Killed:

@@ -11,7 +11,6 @@ import os
 import signal
 import socket
 import time
-from datetime import UTC, datetime
 
 from bide.keeper import ends, folder, launch
 from bide.model.job import Job
@@ -19,6 +18,7 @@ from bide.model.phase import Ended, Queued, Reason, Running
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.live import Live, Table
+from bide.runtime.nursing import Nursing
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,8 @@ class Keeping:
         """Whether keepers have died here, so that their jobs' processes may be ours to reap."""
         self._notes = home.bind("notify.sock", socket.SOCK_DGRAM)
         hub.watch(self._notes.fileno(), self._read_notes)
-        self._nursery = launch.Nursery()
+        self.nursing = Nursing(hub, self._keeper_made, self._nursery_gone)
+        self._unkept: list[Live] = []
 
     def committed(self, live: Live) -> None:
         """The row is on disk, so the folder may go where such folders are; or it cannot be, and the job must not be."""
@@ -65,53 +66,48 @@ class Keeping:
 
     def start(self, live: Live) -> None:
         """Have the job's keeper made. If not even that is possible, that is the job's end."""
+        self.retry()
         live.attempts += 1
-        try:
-            self._ask(live)
-        except OSError as error:
-            self._give_up(live, Reason.SPAWN_FAILED, f"no keeper could be started: {error.strerror}", error.errno or 0)
+        self._ask(live)
 
     def _ask(self, live: Live, *, replace: bool = False) -> None:
         live.asked = True
-        self.ask(live.path, replace=replace, in_fd=live.in_fd, tty_fd=live.tty_fd)
-
-    def ask(self, path: str, *, replace: bool = False, in_fd: int = -1, tty_fd: int = -1) -> None:
-        """Have a keeper made, by a new nursery if the old one is gone. Raises OSError."""
         try:
-            self._nursery.ask(path, replace=replace, in_fd=in_fd, tty_fd=tty_fd)
-        except OSError:
-            self._close_nursery()
-            self._nursery.open()
-            self.hub.watch(self._nursery.fileno(), self._read_nursery)
-            self._nursery.ask(path, replace=replace, in_fd=in_fd, tty_fd=tty_fd)
-
-    def _close_nursery(self) -> None:
-        if self._nursery.fileno() >= 0:
-            self.hub.unwatch(self._nursery.fileno())
-            self._nursery.close()
-
-    def _read_nursery(self) -> None:
-        answers = self._nursery.answers()
-        if answers is None:
-            self._close_nursery()
-            log.warning("the nursery is gone; what it was asked for is asked again")
-            for live in [live for live in self.table.live.values() if live.asked]:
-                live.asked = False
-                self.recover(live)
-            return
-        for pid, fd, path in answers:
-            live = self.table.live.get(os.path.basename(path))
-            if live is None or live.path != path:
-                if fd >= 0:
-                    os.close(fd)
-                continue
+            self.nursing.ask(live.path, replace=replace, in_fd=live.in_fd, tty_fd=live.tty_fd)
+        except OSError as error:
             live.asked = False
-            if pid < 0:
-                self._give_up(live, Reason.SPAWN_FAILED, f"no keeper could be started: {os.strerror(-pid)}", -pid)
-            elif live.keeper_fd < 0:
-                self._watch_keeper(live, pid, fd)
-            else:
-                os.close(fd)
+            self._no_keeper(live, error.errno or 0)
+
+    def _keeper_made(self, job: str, pid: int, fd: int) -> None:
+        live = self.table.live.get(job)
+        if live is not None:
+            live.asked = False
+        if pid < 0 and live is not None:
+            self._no_keeper(live, -pid)
+        elif live is not None and live.keeper_fd < 0:
+            self._watch_keeper(live, pid, fd)
+        elif fd >= 0:
+            os.close(fd)
+
+    def _no_keeper(self, live: Live, code: int) -> None:
+        """The system has no room for a keeper: a job that never ran ends so, one that runs waits for its next keeper."""
+        if folder.read_started(live.path) is None:
+            self._give_up(live, Reason.SPAWN_FAILED, f"no keeper could be started: {os.strerror(code)}", code)
+        else:
+            log.error("no keeper for %s: %s; it runs on and is tried again", live.job.id, os.strerror(code))
+            self._unkept.append(live)
+
+    def _nursery_gone(self) -> None:
+        for live in [live for live in self.table.live.values() if live.asked]:
+            live.asked = False
+            self.recover(live)
+
+    def retry(self) -> None:
+        """Try again for jobs that could not get a keeper."""
+        waiting, self._unkept = self._unkept, []
+        for live in waiting:
+            if not live.ended and live.keeper_fd < 0:
+                self.recover(live)
 
     def _watch_keeper(self, live: Live, pid: int, fd: int) -> None:
         live.keeper = pid
@@ -245,10 +241,7 @@ class Keeping:
             if live.leader_fd < 0 and launch.start_ticks(started.pid) == started.ticks:
                 live.leader_fd = os.pidfd_open(started.pid)
                 self.hub.watch(live.leader_fd, lambda: self._leader_ended(live))
-        try:
-            self._ask(live, replace=True)
-        except OSError as error:
-            log.exception("no keeper could take over %s: %s", live.job.id, error.strerror)
+        self._ask(live, replace=True)
         self.take_start(live)
 
     def _leader_ended(self, live: Live) -> None:
@@ -288,17 +281,15 @@ class Keeping:
         """Collect processes that fell to us when their keeper died and that nobody watches."""
         if not self.orphans:
             return
-        known = {self._nursery.pid, *(live.keeper for live in self.table.live.values())}
+        known = {self.nursing.pid, *(live.keeper for live in self.table.live.values())}
         leaders = {live.job.phase.pid for live in self.table.live.values() if isinstance(live.job.phase, Running)}
-        for task in os.listdir("/proc/self/task"):
-            with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/children", "rb") as file:
-                for word in file.read().split():
-                    if int(word) not in known and int(word) not in leaders:
-                        launch.reap(int(word))
+        for pid in launch.own_children():
+            if pid not in known and pid not in leaders:
+                launch.reap(pid)
 
     def close(self) -> None:
         """Let go of every job; they go on without us."""
-        self._close_nursery()
+        self.nursing.close()
         for live in self.table.live.values():
             for fd in (live.keeper_fd, live.leader_fd):
                 if fd >= 0:
@@ -307,8 +298,3 @@ class Keeping:
             live.close_escrow()
         self.hub.unwatch(self._notes.fileno())
         self._notes.close()
-
-
-def now() -> datetime:
-    """The wall clock, for stamps only."""
-    return datetime.now(UTC)

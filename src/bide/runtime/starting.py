@@ -22,8 +22,7 @@ from bide.model.output import Stream
 from bide.model.phase import Queued
 from bide.model.request import TAIL_BYTES, Request
 from bide.runtime import environment
-from bide.runtime.core import Core, heard
-from bide.runtime.keeping import now
+from bide.runtime.core import Core, heard, now
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
 

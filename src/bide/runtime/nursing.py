@@ -1,0 +1,54 @@
+"""Asking the nursery for keepers, and starting another nursery when it is gone."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+from bide.keeper import launch
+from bide.runtime.hub import Hub
+
+log = logging.getLogger(__name__)
+
+
+class Nursing:
+    """Keepers on request; what becomes of each request is told by id."""
+
+    def __init__(self, hub: Hub, made: Callable[[str, int, int], None], gone: Callable[[], None]) -> None:
+        """`made(id, pid, pidfd)` for every keeper made (pid below 0: an errno), `gone()` when the nursery died."""
+        self._hub = hub
+        self._made = made
+        self._gone = gone
+        self._nursery = launch.Nursery()
+
+    @property
+    def pid(self) -> int:
+        """The nursery itself."""
+        return self._nursery.pid
+
+    def ask(self, path: str, *, replace: bool = False, in_fd: int = -1, tty_fd: int = -1) -> None:
+        """Have a keeper made, by a new nursery if the old one is gone. Raises OSError."""
+        try:
+            self._nursery.ask(path, replace=replace, in_fd=in_fd, tty_fd=tty_fd)
+        except OSError:
+            self.close()
+            self._nursery.open()
+            self._hub.watch(self._nursery.fileno(), self._read)
+            self._nursery.ask(path, replace=replace, in_fd=in_fd, tty_fd=tty_fd)
+
+    def _read(self) -> None:
+        answers = self._nursery.answers()
+        if answers is None:
+            self.close()
+            log.warning("the nursery is gone; what it was asked for is asked again")
+            self._gone()
+            return
+        for pid, fd, path in answers:
+            self._made(os.path.basename(path), pid, fd)
+
+    def close(self) -> None:
+        """Let the nursery end; keepers go on."""
+        if self._nursery.fileno() >= 0:
+            self._hub.unwatch(self._nursery.fileno())
+            self._nursery.close()

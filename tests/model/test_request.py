@@ -1,0 +1,114 @@
+"""What cannot be meant is refused, each with its code and a sentence that says what to do."""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bide import Limits, Request
+from bide.model.errors import BadRequest
+from bide.model.requests import request_from_json, request_to_json
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("", "there is no command to run; give one, as in: bide run -- make test"),
+        ("  \n", "there is no command to run; give one, as in: bide run -- make test"),
+        ((), "there is no command to run; give one, as in: bide run -- make test"),
+        (("", "x"), "there is no command to run; give one, as in: bide run -- make test"),
+        ("echo a\0b", "a command cannot contain a NUL byte"),
+        (("echo", "a\0b"), "a command cannot contain a NUL byte"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_refused(command: str | tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(BadRequest, match=re.escape(sentence)) as refused:
+        Request.of(command)
+    assert refused.value.code == "bad_request"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"name": ""}, "'' cannot be a job's name; use 1 to 64 letters, digits, '.', '_' or '-'"),
+        ({"name": "a b"}, "'a b' cannot be a job's name"),
+        ({"name": "-x"}, "'-x' cannot be a job's name; use 1 to 64 letters, digits, '.', '_' or '-', not beginning"),
+        ({"name": "../up"}, "'../up' cannot be a job's name"),
+        ({"name": "a\n"}, "cannot be a job's name"),
+        ({"name": "n" * 65}, "cannot be a job's name"),
+        ({"name": "j0123456789"}, "'j0123456789' has the form of an id; choose another name"),
+        ({"owner": "a b"}, "'a b' cannot be an owner; use up to 100 letters, digits and . _ : @ / -"),
+        ({"owner": ""}, "'' cannot be an owner"),
+        ({"label": "x" * 201}, "a label is one printable line of at most 200 characters"),
+        ({"label": "two\nlines"}, "a label is one printable line"),
+        ({"key": ""}, "a key has 1 to 200 characters"),
+        ({"key": "k" * 201}, "a key has 1 to 200 characters"),
+        ({"pty": True, "merge": True}, "a pty already merges stdout and stderr; leave merge out"),
+        ({"env": {"A=B": "1"}}, "'A=B' cannot be an environment variable; names have no '=' and no NUL byte"),
+        ({"env": {"": "1"}}, "'' cannot be an environment variable"),
+        ({"env": {"A": "\0"}}, "'A' cannot be an environment variable"),
+        ({"limits": Limits(timeout=timedelta(0))}, "the timeout limit must be above 0; leave it out for none"),
+        ({"limits": Limits(idle=-SECOND)}, "the idle limit must be above 0"),
+        ({"limits": Limits(output_bytes=0)}, "the output limit must be above 0"),
+        ({"limits": Limits(memory_bytes=-1)}, "the memory limit must be above 0"),
+        ({"limits": Limits(cpus=0.0)}, "the cpus limit must be above 0"),
+        ({"limits": Limits(pids=0)}, "the pids limit must be above 0"),
+        ({"limits": Limits(grace=-SECOND)}, "grace cannot be negative; 0 means no escalation to KILL"),
+        ({"umask": -1}, "a umask is a number from 0 to 0o777"),
+        ({"umask": 0o1000}, "a umask is a number from 0 to 0o777"),
+        ({"cwd": "a\0b"}, "a folder's path cannot contain a NUL byte"),
+        ({"deadline": -SECOND}, "a deadline cannot be negative"),
+    ],
+)
+def test_an_option_that_cannot_be_meant_is_refused(options: Mapping[str, Any], sentence: str) -> None:
+    with pytest.raises(BadRequest, match=re.escape(sentence)) as refused:
+        Request.of("true", **options)
+    assert refused.value.code == "bad_request"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Request.of("make test"),
+        Request.of(("make", "test"), cwd="/tmp", env={"A": "1"}, base_env={"B": "2"}, env_defaults=False),
+        Request.of("x", name="build", label="nightly build", owner="agent:7@host/a", key="k", umask=0o77),
+        Request.of("x", stdin=True, merge=True, fence=False, background=True, deadline=None),
+        Request.of("x", pty=True, deadline=timedelta(seconds=1.5)),
+        Request.of("x", limits=Limits(timeout=SECOND, idle=SECOND, idle_needs_no_cpu=True, memory_bytes=1 << 30)),
+        Request.of("x", limits=Limits(cpus=0.5, pids=7, output_bytes=9, grace=timedelta(0))),
+        Request.of("caf\u00e9 \U0001f600", env={"\u00e9": "\udcff"}),
+    ],
+)
+def test_a_request_is_the_same_after_the_wire(request_: Request) -> None:
+    assert request_from_json(request_to_json(request_)) == request_
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({}, "'command' must be a string (for a shell) or a list of words"),
+        ({"command": 7}, "'command' must be a string (for a shell) or a list of words"),
+        ({"command": ["echo", 7]}, "'command' must be a string (for a shell) or a list of words"),
+        ({"command": "x", "colour": "red"}, "'run' has no field 'colour'; known are command, limits, deadline_ms, cwd"),
+        ({"command": "x", "stdin": "yes"}, "field 'stdin' cannot be 'yes'"),
+        ({"command": "x", "umask": True}, "field 'umask' cannot be True"),
+        ({"command": "x", "umask": "022"}, "field 'umask' cannot be '022'"),
+        ({"command": "x", "env": {"A": 1}}, "field 'env' cannot be {'A': 1}"),
+        ({"command": "x", "base_env": {"A": None}}, "field 'base_env' cannot be {'A': None}"),
+        ({"command": "x", "deadline_ms": "soon"}, "field 'deadline_ms' cannot be 'soon'"),
+        ({"command": "x", "limits": 5}, "the limits cannot be read"),
+        ({"command": "x", "limits": {"timeout": 5}}, "no limit 'timeout'"),
+        ({"command": "x", "limits": {"timeout_ms": "5"}}, "limit 'timeout_ms' cannot be '5'"),
+        ({"command": "x", "limits": {"memory_bytes": "1G"}}, "limit 'memory_bytes' cannot be '1G'"),
+        ({"command": "x", "limits": {"pids": True}}, "limit 'pids' cannot be True"),
+        ({"command": "x", "limits": {"output_bytes": 0}}, "the output limit must be above 0"),
+        ({"command": "x", "limits": {"on_output_cap": "burn"}}, "the limits cannot be read: 'burn'"),
+    ],
+)
+def test_a_mistyped_field_is_refused_by_its_name(body: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadRequest, match=re.escape(sentence)):
+        request_from_json(body)
