@@ -73,6 +73,12 @@ def _give_up(number: int, _: FrameType | None) -> NoReturn:
     sys.exit(f"bench: stopped by {signal.Signals(number).name}")
 
 
+def _why(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
+
+
 async def _measure(wanted: list[str], progress: Progress) -> tuple[list[Figure], bool]:
     found: dict[str, list[Figure]] = {}
     failed = False
@@ -84,7 +90,7 @@ async def _measure(wanted: list[str], progress: Progress) -> tuple[list[Figure],
                 found[row] = await ROWS[row](place)
             except Exception as error:  # noqa: BLE001 - one row that fails does not hide the others
                 failed = True
-                found[row] = [Figure(row, "failed", "", "", 0, at_most=True, note=f"{type(error).__name__}: {error}")]
+                found[row] = [Figure(row, "failed", "", "", 0, at_most=True, note=_why(error))]
         progress.row = ""
         progress("ends what it started")
     progress.clear()
@@ -114,7 +120,9 @@ def main() -> int:
     else:
         print(render(figures))
         print(
-            "{cores} cores, Linux {kernel}, {filesystem}, Python {python}; load {load:.1f}; took {seconds} s".format(**machine)
+            "{cores} cores, Linux {kernel}, {filesystem}, Python {python}; load {load:.1f}; took {seconds} s".format(
+                **machine
+            )
         )
     return int(failed)
 

@@ -40,6 +40,11 @@ class Daemon:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def runs(self) -> bool:
+        """Whether it was started and not ended by us."""
+        return self._process is not None
+
+    @property
     def pid(self) -> int:
         """Of the running daemon."""
         assert self._process is not None
@@ -55,7 +60,7 @@ class Daemon:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=_end_with_us,
+                preexec_fn=_end_with_us,  # noqa: PLW1509 - it makes one system call
             )
         assert self._process.stdout is not None
         if not select.select([self._process.stdout], [], [], _READY_SECONDS)[0]:
@@ -93,7 +98,9 @@ class Daemon:
         finally:
             link.close()
 
-    def wait_for(self, condition: Callable[[dict[str, Any]], bool], *, seconds: float = 60.0, pause: float = 0.05) -> None:
+    def wait_for(
+        self, condition: Callable[[dict[str, Any]], bool], *, seconds: float = 60.0, pause: float = 0.05
+    ) -> None:
         """Return when what the daemon says of itself meets the condition."""
         until = time.monotonic() + seconds
         while not condition(self._info()):
@@ -125,7 +132,9 @@ class Place:
         """Nothing happens until a row asks for it."""
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """End everything and remove it."""
         try:
             await self.stack.aclose()

@@ -49,5 +49,8 @@ def _amount(value: float | None, unit: str) -> str:
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    placed = (cell.rjust(width) if n in _RIGHT else cell.ljust(width) for n, (cell, width) in enumerate(zip(cells, widths, strict=True)))
+    placed = (
+        cell.rjust(width) if n in _RIGHT else cell.ljust(width)
+        for n, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
     return "  ".join(placed).rstrip()

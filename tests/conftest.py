@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-
-from bide.api import Jobs
 from tests.support import homes, processes
 from tests.support.gates import Gate
+
+from bide.api import Jobs
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,13 +37,14 @@ def no_leaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing outlives a test: no process of its homes, no child of ours, no descriptor into them."""
     for name in ("BIDE_HOME", "BIDE_JOB", "BIDE_OWNER", "BIDE_PARENT"):
         monkeypatch.delenv(name, raising=False)
+    before = processes.descriptors(tmp_path)
     yield
     left = processes.of_folder(tmp_path)
     left |= {pid: "a child of the tests" for pid in processes.reap() if processes.is_alive(pid)}
     for pid in left:
         processes.end(pid)
     assert left == {}
-    assert processes.descriptors(tmp_path) == []
+    assert processes.descriptors(tmp_path) == before
 
 
 @pytest.fixture

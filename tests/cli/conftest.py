@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from tests.cli.shell import Shell
+from tests.cli.stub import Stub
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +28,11 @@ def alone(tmp_path: Path) -> Iterator[Shell]:
     shell = Shell(tmp_path / "home", tmp_path)
     yield shell
     shell.close()
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> Iterator[Stub]:
+    """A stand-in for the daemon of a home at tmp_path."""
+    found = Stub(tmp_path)
+    yield found
+    found.close()

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,14 @@ class Shell:
         self.env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS")}
         self.env |= {"BIDE_HOME": str(home), "TERM": "xterm"}
 
+    def command(self, *words: str | Path) -> list[str]:
+        """What `bide WORDS` is to the system."""
+        return [*BIDE, *map(str, words)]
+
     def __call__(self, *words: str | Path, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
         """Run `bide WORDS` to its end, in a pipe."""
         return subprocess.run(
-            [*BIDE, *map(str, words)],
+            self.command(*words),
             input=stdin,
             capture_output=True,
             env=self.env | env,
@@ -55,10 +59,10 @@ class Shell:
         return self.out("run", "--bg", *options, "-c", script).strip()
 
     @contextmanager
-    def started(self, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    def started(self, *words: str) -> Generator[subprocess.Popen[bytes]]:
         """A command that goes on while the test does something else."""
         pipe = subprocess.PIPE
-        command = [*BIDE, *words]
+        command = self.command(*words)
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=self.env, cwd=self.folder) as process:
             try:
                 yield process
@@ -66,12 +70,12 @@ class Shell:
                 process.kill()
 
     @contextmanager
-    def terminal(self, *words: str, columns: int = 80, **env: str) -> Iterator["Terminal"]:
+    def terminal(self, *words: str, columns: int = 80) -> Generator["Terminal"]:
         """A command on a terminal."""
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (24, columns))
         process = subprocess.Popen(
-            [*BIDE, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=self.env | env, cwd=self.folder
+            self.command(*words), stdin=theirs, stdout=theirs, stderr=theirs, env=self.env, cwd=self.folder
         )
         os.close(theirs)
         terminal = Terminal(process, ours)

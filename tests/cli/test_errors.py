@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.cli.shell import Shell
 
 from bide.cli.exits import STATUS_OF_CODE
 from bide.cli.main import COMMANDS, main
 from bide.model.errors import ERRORS
-from tests.cli.shell import Shell
 
 
 def test_every_error_has_a_status() -> None:
@@ -52,7 +52,9 @@ def test_a_wrong_command_line_is_told_with_what_to_do(
     assert said.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [("--json", "rnu"), ("run", "--json"), ("--json", "wait"), ("logs", "--json", "--tail", "x", "y")])
+@pytest.mark.parametrize(
+    "words", [("--json", "rnu"), ("run", "--json"), ("--json", "wait"), ("logs", "--json", "--tail", "x", "y")]
+)
 def test_a_wrong_command_line_is_json_if_json_was_asked_for(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,13 +83,13 @@ def test_the_overview_names_every_command(capsys: pytest.CaptureFixture[str]) ->
     assert max(map(len, page.splitlines())) <= 90
 
 
-@pytest.mark.parametrize(
-    "words", [("show",), ("logs",), ("wait",), ("kill",), ("forget",), ("send", "--eof")]
-)
+@pytest.mark.parametrize("words", [("show",), ("logs",), ("wait",), ("kill",), ("forget",), ("send", "--eof")])
 def test_a_job_that_is_not_there_is_said_everywhere_alike(bide: Shell, words: tuple[str, ...]) -> None:
     done = bide(*words, "nobody")
     assert done.returncode == 97
-    assert done.stderr == b"bide: no job 'nobody' here, and none is on record as forgotten; list jobs to see which exist\n"
+    assert (
+        done.stderr == b"bide: no job 'nobody' here, and none is on record as forgotten; list jobs to see which exist\n"
+    )
     assert bide.json(*words, "nobody")["error"]["code"] == "job_not_found"
 
 

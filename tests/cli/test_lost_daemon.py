@@ -2,18 +2,17 @@
 
 import json
 import os
+import select
 import signal
-import socket
-import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-from bide.client.blocking import Gone, Link, can_repeat
-from bide.model.errors import DaemonUnavailable, JobNotFound
-from tests.cli.shell import BIDE, Shell
+from tests.cli.shell import BIDE, PATIENCE, Shell
+from tests.cli.stub import Stub
 from tests.support import homes
+
+from bide.client.blocking import Gone, Patience, can_repeat
+from bide.model.errors import DaemonUnavailable, JobNotFound
 
 COUNT = "for i in $(seq 1 300); do echo line $i; echo err $i >&2; sleep 0.005; done; exit 7"
 LINES = b"".join(b"line %d\n" % i for i in range(1, 301))
@@ -21,7 +20,11 @@ ERRORS = b"".join(b"err %d\n" % i for i in range(1, 301))
 
 
 def kill_daemon(shell: Shell) -> None:
-    os.kill(homes.daemon_pid(shell.home), signal.SIGKILL)
+    """End it as a crash would, and return when it is gone."""
+    process = os.pidfd_open(homes.daemon_pid(shell.home))
+    signal.pidfd_send_signal(process, signal.SIGKILL)
+    assert select.select([process], [], [], PATIENCE)[0]
+    os.close(process)
 
 
 def copied(shell: Shell, *words: str) -> tuple[bytes, bytes, int]:
@@ -52,7 +55,8 @@ def test_a_wait_goes_on_with_the_next_daemon(alone: Shell, tmp_path: Path) -> No
     with alone.terminal("wait", job) as terminal:
         terminal.until(b"running")
         kill_daemon(alone)
-        terminal.until(b"running 1.")
+        terminal.seen = b""
+        terminal.until(b"running")
         (tmp_path / "go").touch()
         assert terminal.end() == 5
 
@@ -65,7 +69,7 @@ def test_input_goes_on_with_the_next_daemon(alone: Shell) -> None:
             process.stdin.write(text)
             process.stdin.flush()
             assert process.stdout.readline() == text
-            assert alone("daemon", "status").returncode == 0
+            assert alone("daemon", "status").returncode == 0, "a while for the answer to what was sent"
             kill_daemon(alone)
         process.stdin.close()
         assert process.wait() == 0
@@ -97,64 +101,83 @@ def test_only_what_can_be_repeated_is(method: str, path: str, body: dict[str, ob
     assert can_repeat(method, path, body) is repeats
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Callable[[list[bytes]], Link]]:
-    """A link to a stand-in for the daemon that answers each connection with the given bytes, then hangs up."""
-    threads: list[threading.Thread] = []
-    listener = socket.socket(socket.AF_UNIX)
-
-    def serve(answers: list[bytes]) -> Link:
-        listener.bind(str(tmp_path / "bide.sock"))
-        listener.listen()
-        threads.append(threading.Thread(target=_answer, args=(listener, answers)))
-        threads[0].start()
-        return Link(str(tmp_path))
-
-    yield serve
-    threads[0].join()
-    listener.close()
-
-
-def _answer(listener: socket.socket, answers: list[bytes]) -> None:
-    for answer in answers:
-        connection, _ = listener.accept()
-        with connection:
-            connection.recv(65536)
-            connection.sendall(answer)
-
-
 OK = b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 
 
-def test_a_request_is_asked_again_until_it_is_answered(served: Callable[[list[bytes]], Link]) -> None:
-    link = served([b"", b"HTTP/1.1 200 OK\r\n", OK])
+def test_a_request_is_asked_again_until_it_is_answered(stub: Stub) -> None:
+    link = stub([b"", b"HTTP/1.1 200 OK\r\n", OK])
     assert link.call("GET", "/v1/daemon") == {"a": 1}
     link.close()
 
 
-def test_what_cannot_be_repeated_is_asked_once(served: Callable[[list[bytes]], Link]) -> None:
-    link = served([b""])
+def test_what_cannot_be_repeated_is_asked_once(stub: Stub) -> None:
+    link = stub([b""])
     with pytest.raises(DaemonUnavailable, match="may or may not have been carried out"):
         link.call("POST", "/v1/jobs/x/send", {"text": "y"})
 
 
-def test_patience_ends(served: Callable[[list[bytes]], Link], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_ends(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bide.client.blocking.PAUSES", (0.0, 0.0))
-    link = served([b"", b"", b""])
+    link = stub([b"", b"", b""])
     with pytest.raises(DaemonUnavailable, match="went away 2 times in a row"):
         link.call("GET", "/v1/daemon")
 
 
-def test_a_stream_gives_whole_frames_and_ends_with_its_connection(served: Callable[[list[bytes]], Link]) -> None:
-    link = served([b"HTTP/1.1 200 OK\r\n\r\n\x01\x00\x00\x00\x02hi\x02\x00"])
+def test_a_stream_gives_whole_frames_and_ends_with_its_connection(stub: Stub) -> None:
+    link = stub([b"HTTP/1.1 200 OK\r\n\r\n\x01\x00\x00\x00\x02hi\x02\x00"])
     frames = link.frames("GET", "/v1/jobs/x/follow")
     assert next(frames) == (1, b"hi")
     with pytest.raises(Gone):
         next(frames)
 
 
-def test_a_refused_stream_raises_what_was_answered(served: Callable[[list[bytes]], Link]) -> None:
+def test_a_refused_stream_raises_what_was_answered(stub: Stub) -> None:
     body = json.dumps({"error": JobNotFound(job="x").to_json()}).encode()
-    link = served([b"HTTP/1.1 404 Not Found\r\nContent-Length: %d\r\n\r\n" % len(body) + body])
+    link = stub([b"HTTP/1.1 404 Not Found\r\nContent-Length: %d\r\n\r\n" % len(body) + body])
     with pytest.raises(JobNotFound):
         list(link.frames("GET", "/v1/jobs/x/follow"))
+
+
+def test_an_answer_that_is_no_stream_is_not_taken_for_one(stub: Stub) -> None:
+    link = stub([OK[:20], OK])
+    with pytest.raises(Gone):
+        list(link.frames("GET", "/v1/jobs/x/follow"))
+    with pytest.raises(Gone, match="not a stream"):
+        list(link.frames("GET", "/v1/jobs/x/follow"))
+
+
+def test_a_connection_that_is_not_kept_is_not_used_again(stub: Stub) -> None:
+    link = stub([OK.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)] * 2)
+    assert link.call("GET", "/v1/daemon") == link.call("GET", "/v1/daemon")
+
+
+def test_time_without_trouble_restores_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bide.client.blocking.PAUSES", (0.0,))
+    patience = Patience("/home")
+    patience.failed(Gone())
+    with pytest.raises(DaemonUnavailable):
+        patience.failed(Gone())
+    monkeypatch.setattr("bide.client.blocking.STEADY_SECONDS", -1.0)
+    patience.failed(Gone())
+
+
+def test_input_that_may_be_missing_is_said(alone: Shell) -> None:
+    with alone.started("run", "--stdin", "--name", "fed", "-c", "echo ready; cat") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"ready\n"
+        os.kill(homes.daemon_pid(alone.home), signal.SIGSTOP)
+        process.stdin.write(b"lost?\n")
+        process.stdin.flush()
+        while sockets(process.pid) < 2:
+            pass
+        kill_daemon(alone)
+        assert b"some of it may be missing" in process.stderr.readline()
+        alone("kill", "fed")
+        assert process.wait() == 143
+
+
+def sockets(pid: int) -> int:
+    """How many connections a process has."""
+    return sum(os.readlink(fd).startswith("socket:") for fd in Path(f"/proc/{pid}/fd").iterdir())

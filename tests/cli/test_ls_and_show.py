@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 import pytest
+from tests.cli.shell import Shell
 
 from bide.cli.table import cells, fit, pad
 from bide.cli.times import local, parse_instant, seconds_since
-from tests.cli.shell import Shell
 
 
 def test_a_list_has_a_line_per_job_with_its_true_status(bide: Shell) -> None:
@@ -78,7 +78,9 @@ def test_the_object_of_a_job_has_what_scripts_rely_on(bide: Shell) -> None:
 
 
 def test_the_details_are_readable(bide: Shell) -> None:
-    job = bide.background("echo x; exit 3", "--name", "read", "--timeout", "1m", "--stdin", "--no-fence", "--pids", "500")
+    job = bide.background(
+        "echo x; exit 3", "--name", "read", "--timeout", "1m", "--stdin", "--no-fence", "--pids", "500"
+    )
     bide("wait", job)
     page = dict(line.split(None, 1) for line in bide.out("show", job).splitlines())
     assert page["job"] == job

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from tests.cli.shell import Shell
 
 
@@ -56,7 +55,9 @@ def test_enter_on_a_terminal_ends_a_line(bide: Shell) -> None:
 
 
 @pytest.mark.parametrize(("key", "instead"), [("ctrl-c", b"--signal INT"), ("ctrl-d", b"--eof")])
-def test_keys_that_mean_nothing_without_a_terminal_say_what_to_use(bide: Shell, echo: str, key: str, instead: bytes) -> None:
+def test_keys_that_mean_nothing_without_a_terminal_say_what_to_use(
+    bide: Shell, echo: str, key: str, instead: bytes
+) -> None:
     done = bide("send", echo, "--key", key)
     assert done.returncode == 2
     assert instead in done.stderr
@@ -105,7 +106,10 @@ def test_a_second_kill_says_that_it_had_ended(bide: Shell) -> None:
     job = bide.background("exit 3")
     bide("wait", job)
     done = bide("kill", job)
-    assert (done.returncode, done.stdout.decode()) == (0, f"{job} had ended before (exited with 3); nothing of it is left\n")
+    assert (done.returncode, done.stdout.decode()) == (
+        0,
+        f"{job} had ended before (exited with 3); nothing of it is left\n",
+    )
 
 
 def test_another_signal_and_another_grace_can_be_given(bide: Shell) -> None:

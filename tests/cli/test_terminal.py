@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from tests.cli.shell import Shell
 
 
@@ -145,10 +144,11 @@ def test_the_list_fits_and_has_colours(bide: Shell) -> None:
     assert len(visible) == 70
 
 
-@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_colours_can_be_refused(bide: Shell, env: dict[str, str]) -> None:
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colours_can_be_refused(bide: Shell, name: str, value: str) -> None:
     bide("run", "--", "true")
-    with bide.terminal("ls", **env) as terminal:
+    bide.env[name] = value
+    with bide.terminal("ls") as terminal:
         assert terminal.end() == 0
     assert b"\x1b" not in terminal.seen
 

@@ -4,9 +4,32 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bide import End, Ended, Job, JobId, Limits, Match, OnOutputCap, Queued, Reason, Running, Slice, Spec, Stream, Usage, Waited
+from bide import (
+    End,
+    Ended,
+    Job,
+    JobId,
+    Limits,
+    Match,
+    OnOutputCap,
+    Queued,
+    Reason,
+    Running,
+    Slice,
+    Spec,
+    Stream,
+    Usage,
+    Waited,
+)
 from bide.model import errors
-from bide.model.answers import event_from_json, event_to_json, slice_from_json, slice_to_json, waited_from_json, waited_to_json
+from bide.model.answers import (
+    event_from_json,
+    event_to_json,
+    slice_from_json,
+    slice_to_json,
+    waited_from_json,
+    waited_to_json,
+)
 from bide.model.errors import ERRORS, InternalError
 from bide.model.event import Event
 from bide.model.job import Facts
@@ -27,7 +50,16 @@ FULL = Spec(
     pty=True,
     merge=True,
     fence=False,
-    limits=Limits(timedelta(seconds=1), timedelta(seconds=2), True, 9, OnOutputCap.KILL, 10, 0.5, 11, timedelta(0)),
+    limits=Limits(
+        timedelta(seconds=1),
+        None,
+        idle_needs_no_cpu=True,
+        output_bytes=9,
+        on_output_cap=OnOutputCap.KILL,
+        cpus=0.5,
+        pids=11,
+        grace=timedelta(0),
+    ),
     enforced=(("cpu", "none"), ("memory", "cgroup v1")),
 )
 END = End(
@@ -72,10 +104,10 @@ def test_a_jobs_fixed_points_are_in_its_flat_form() -> None:
 @pytest.mark.parametrize(
     "found",
     [
-        Slice(Stream.OUT, b"plain\n", 0, 6, 6, 0, True),
-        Slice(Stream.ERR, b"\xff\x00\xfe", 10, 13, 99, 5, False),
-        Slice(Stream.OUT, "\ufffd é".encode(), 0, 6, 6, 0, False),
-        Slice(Stream.OUT, b"a\xff\n", 3, 9, 9, 0, True, (Match(Stream.OUT, 3, b"a\xff"),)),
+        Slice(Stream.OUT, b"plain\n", 0, 6, 6, 0, ended=True),
+        Slice(Stream.ERR, b"\xff\x00\xfe", 10, 13, 99, 5, ended=False),
+        Slice(Stream.OUT, "\ufffd é".encode(), 0, 6, 6, 0, ended=False),
+        Slice(Stream.OUT, b"a\xff\n", 3, 9, 9, 0, ended=True, matches=(Match(Stream.OUT, 3, b"a\xff"),)),
     ],
 )
 def test_a_slice_is_the_same_after_the_wire_whatever_its_bytes(found: Slice) -> None:
@@ -93,8 +125,19 @@ def test_an_event_is_the_same_after_the_wire() -> None:
     assert event_from_json(event_to_json(event)) == event
 
 
-FACTS = {"cwd": "/x", "home": "/h", "detail": "why", "job": "j1", "at": "then", "name": "n", "pid": "7", "reason": "killed"}
-FACTS |= {"path": "p", "found": "9", "known": "1"}
+FACTS = {
+    "cwd": "/x",
+    "home": "/h",
+    "detail": "why",
+    "job": "j1",
+    "at": "then",
+    "name": "n",
+    "pid": "7",
+    "reason": "killed",
+    "path": "p",
+    "found": "9",
+    "known": "1",
+}
 
 
 @pytest.mark.parametrize("code", ERRORS)

@@ -60,7 +60,9 @@ def test_a_command_that_cannot_be_run_is_refused(command: str | tuple[str, ...],
         ({"limits": Limits(grace=-SECOND)}, "grace cannot be negative; 0 means no escalation to KILL"),
         ({"umask": -1}, "a umask is a number from 0 to 0o777"),
         ({"umask": 0o1000}, "a umask is a number from 0 to 0o777"),
-        ({"cwd": "a\0b"}, "a folder's path cannot contain a NUL byte"),
+        ({"limits": Limits(output_bytes=1 << 60)}, "the output limit is too large; leave it out for none"),
+        ({"limits": Limits(cpus=float("inf"))}, "the cpus limit is too large"),
+        ({"limits": Limits(cpus=float("nan"))}, "the cpus limit must be above 0"),
         ({"deadline": -SECOND}, "a deadline cannot be negative"),
     ],
 )
@@ -90,25 +92,36 @@ def test_a_request_is_the_same_after_the_wire(request_: Request) -> None:
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ({}, "'command' must be a string (for a shell) or a list of words"),
-        ({"command": 7}, "'command' must be a string (for a shell) or a list of words"),
-        ({"command": ["echo", 7]}, "'command' must be a string (for a shell) or a list of words"),
+        ({}, "'run' needs a command: a string (for a shell) or a list of words"),
+        ({"command": None}, "'run' needs a command: a string (for a shell) or a list of words"),
+        ({"command": 7}, "field 'command' of 'run' cannot be 7"),
+        ({"command": ["echo", 7]}, "field 'command' of 'run' cannot be ['echo', 7]"),
         ({"command": "x", "colour": "red"}, "'run' has no field 'colour'; known are command, limits, deadline_ms, cwd"),
-        ({"command": "x", "stdin": "yes"}, "field 'stdin' cannot be 'yes'"),
-        ({"command": "x", "umask": True}, "field 'umask' cannot be True"),
-        ({"command": "x", "umask": "022"}, "field 'umask' cannot be '022'"),
-        ({"command": "x", "env": {"A": 1}}, "field 'env' cannot be {'A': 1}"),
-        ({"command": "x", "base_env": {"A": None}}, "field 'base_env' cannot be {'A': None}"),
-        ({"command": "x", "deadline_ms": "soon"}, "field 'deadline_ms' cannot be 'soon'"),
-        ({"command": "x", "limits": 5}, "the limits cannot be read"),
-        ({"command": "x", "limits": {"timeout": 5}}, "no limit 'timeout'"),
-        ({"command": "x", "limits": {"timeout_ms": "5"}}, "limit 'timeout_ms' cannot be '5'"),
-        ({"command": "x", "limits": {"memory_bytes": "1G"}}, "limit 'memory_bytes' cannot be '1G'"),
-        ({"command": "x", "limits": {"pids": True}}, "limit 'pids' cannot be True"),
+        ({"command": "x", "stdin": "yes"}, "field 'stdin' of 'run' cannot be 'yes'"),
+        ({"command": "x", "umask": True}, "field 'umask' of 'run' cannot be True"),
+        ({"command": "x", "umask": "022"}, "field 'umask' of 'run' cannot be '022'"),
+        ({"command": "x", "env": {"A": 1}}, "field 'env' of 'run' cannot be {'A': 1}"),
+        ({"command": "x", "base_env": {"A": None}}, "field 'base_env' of 'run' cannot be {'A': None}"),
+        ({"command": "x", "deadline_ms": "soon"}, "field 'deadline_ms' of 'run' cannot be 'soon'"),
+        ({"command": "x", "deadline_ms": float("inf")}, "field 'deadline_ms' of 'run' cannot be inf"),
+        ({"command": "x", "limits": 5}, "field 'limits' of 'run' cannot be 5"),
+        ({"command": "x", "limits": {"timeout": 5}}, "'limits' has no field 'timeout'; known are timeout_ms, idle_ms"),
+        ({"command": "x", "limits": {"timeout_ms": "5"}}, "field 'timeout_ms' of 'limits' cannot be '5'"),
+        ({"command": "x", "limits": {"timeout_ms": float("nan")}}, "field 'timeout_ms' of 'limits' cannot be nan"),
+        ({"command": "x", "limits": {"memory_bytes": "1G"}}, "field 'memory_bytes' of 'limits' cannot be '1G'"),
+        ({"command": "x", "limits": {"pids": True}}, "field 'pids' of 'limits' cannot be True"),
+        ({"command": "x", "limits": {"pids": 1.5}}, "field 'pids' of 'limits' cannot be 1.5"),
         ({"command": "x", "limits": {"output_bytes": 0}}, "the output limit must be above 0"),
-        ({"command": "x", "limits": {"on_output_cap": "burn"}}, "the limits cannot be read: 'burn'"),
+        ({"command": "x", "limits": {"on_output_cap": "burn"}}, "field 'on_output_cap' of 'limits' cannot be 'burn'"),
     ],
 )
 def test_a_mistyped_field_is_refused_by_its_name(body: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadRequest, match=re.escape(sentence)):
         request_from_json(body)
+
+
+def test_what_is_short_does_not_become_nothing() -> None:
+    shortest = timedelta(microseconds=1)
+    request = Request.of("x", limits=Limits(timeout=shortest, idle=shortest))
+    back = request_from_json(request_to_json(request))
+    assert back.limits.timeout == back.limits.idle == timedelta(milliseconds=1)

@@ -60,14 +60,14 @@ def test_a_wait_that_cannot_be_meant_is_refused(jobs: list[str], until: Until, s
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ({}, "'jobs' must be a list of ids or names"),
-        ({"jobs": "x"}, "'jobs' must be a list of ids or names"),
-        ({"jobs": [1]}, "'jobs' must be a list of ids or names"),
-        ({"jobs": ["x"], "mode": "most"}, "the wait cannot be read: 'most'"),
-        ({"jobs": ["x"], "until": {"moon": 1}}, "a wait has no condition 'moon'; known are log, port, http"),
-        ({"jobs": ["x"], "until": {"port": "80"}}, "condition 'port' cannot be '80'"),
-        ({"jobs": ["x"], "until": {"log": 5}}, "condition 'log' cannot be 5"),
-        ({"jobs": ["x"], "timeout_ms": "1"}, "'timeout_ms' cannot be '1'"),
+        ({"jobs": "x"}, "field 'jobs' of 'wait' cannot be 'x'"),
+        ({"jobs": [1]}, "field 'jobs' of 'wait' cannot be [1]"),
+        ({"jobs": ["x"], "mode": "most"}, "field 'mode' of 'wait' cannot be 'most'"),
+        ({"jobs": ["x"], "until": {"moon": 1}}, "'until' has no field 'moon'; known are log, port, http"),
+        ({"jobs": ["x"], "until": {"port": "80"}}, "field 'port' of 'until' cannot be '80'"),
+        ({"jobs": ["x"], "until": {"log": 5}}, "field 'log' of 'until' cannot be 5"),
+        ({"jobs": ["x"], "until": ["log"]}, "field 'until' of 'wait' cannot be ['log']"),
+        ({"jobs": ["x"], "timeout_ms": "1"}, "field 'timeout_ms' of 'wait' cannot be '1'"),
     ],
 )
 def test_a_wait_on_the_wire_that_cannot_be_read_is_refused(body: dict[str, Any], sentence: str) -> None:

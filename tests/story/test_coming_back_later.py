@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-import bide
-from bide import Running
 from tests.support import homes
 from tests.support.gates import Gate
 from tests.support.patience import end_of
+
+import bide
+from bide import Running
 
 
 async def test_a_job_survives_the_program_that_started_it(home: Path, gate: Gate) -> None:

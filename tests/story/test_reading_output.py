@@ -1,9 +1,10 @@
 """Somebody looks at what a job wrote, while it runs and afterwards."""
 
-from bide import Stream
-from bide.api import Jobs
 from tests.support.gates import Gate
 from tests.support.patience import LONG, end_of
+
+from bide import Stream
+from bide.api import Jobs
 
 
 async def test_successive_reads_give_the_output_byte_for_byte_while_it_is_written(jobs: Jobs, gate: Gate) -> None:

@@ -3,10 +3,11 @@
 import sys
 from datetime import timedelta
 
-from bide import Ended, Reason, Running
-from bide.api import Jobs
 from tests.support.gates import Gate
 from tests.support.patience import end_of, ended
+
+from bide import Ended, Reason, Running
+from bide.api import Jobs
 
 
 async def test_a_short_command_is_answered_with_its_end_and_its_output(jobs: Jobs) -> None:

@@ -3,16 +3,17 @@
 from datetime import timedelta
 
 import pytest
-
-from bide import Limits, Reason
-from bide.api import Jobs
-from bide.model.errors import JobForgotten
 from tests.support.gates import Gate
 from tests.support.patience import LONG, ended
 
+from bide import Limits, Reason, Until
+from bide.api import Jobs
+from bide.model.errors import JobForgotten
+
 
 async def test_a_killed_job_is_over_with_its_whole_tree_and_says_who_asked(jobs: Jobs, gate: Gate) -> None:
-    job = (await jobs.run(f"sleep 1000 & sleep 1000 & {gate.wait}", background=True)).job.id
+    job = (await jobs.run(f"sleep 1000 & sleep 1000 & echo up; {gate.wait}", background=True)).job.id
+    await jobs.wait([job], until=Until(log="up"), timeout=LONG)
 
     killed = await jobs.kill(job, by="a reviewer")
 

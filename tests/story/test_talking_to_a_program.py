@@ -2,9 +2,10 @@
 
 import sys
 
+from tests.support.patience import LONG, end_of
+
 from bide import Until
 from bide.api import Jobs
-from tests.support.patience import LONG, end_of
 
 ASKS = "name = input('What is your name? '); print(f'Hello, {name}.')"
 

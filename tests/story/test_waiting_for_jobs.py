@@ -4,10 +4,11 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from bide import Mode, Until
-from bide.api import Jobs
 from tests.support.gates import Gate
 from tests.support.patience import LONG
+
+from bide import Mode, Until
+from bide.api import Jobs
 
 
 async def test_waiting_for_any_returns_at_the_first_end(jobs: Jobs, gate: Gate) -> None:

@@ -2,17 +2,17 @@
 
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import anyio
+from tests.support import processes
+from tests.support.patience import eventually
 
 import bide
 from bide.api import Jobs
-from tests.support import processes
-from tests.support.patience import eventually
 
 
 async def end_everything(jobs: Jobs) -> None:
@@ -53,19 +53,21 @@ async def kill_daemon(home: Path) -> None:
 
 
 @asynccontextmanager
-async def local(home: Path) -> AsyncIterator[Jobs]:
+async def local(home: Path) -> AsyncGenerator[Jobs]:
     """The verbs in this process; at the end everything in the home is over and collected."""
     async with bide.local(home) as jobs:
+        before = processes.descriptors(home).count(processes.PIDFD)
         try:
             yield jobs
         finally:
             with anyio.CancelScope(shield=True):
                 await end_everything(jobs)
                 await eventually(lambda: not processes.of_folder(home))
+                await eventually(lambda: processes.descriptors(home).count(processes.PIDFD) <= before)
 
 
 @asynccontextmanager
-async def remote(home: Path) -> AsyncIterator[Jobs]:
+async def remote(home: Path) -> AsyncGenerator[Jobs]:
     """The verbs over the socket of a daemon of its own; at the end everything in the home is over and collected."""
     async with bide.connect(home) as jobs:
         try:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+PIDFD = "anon_inode:[pidfd]"
+
 
 def pids() -> Iterator[int]:
     """Every process of this machine but ourselves."""
@@ -88,6 +90,6 @@ def descriptors(folder: Path) -> list[str]:
     for name in os.listdir("/proc/self/fd"):
         with suppress(OSError):
             target = os.readlink(f"/proc/self/fd/{name}")
-            if str(folder) in target or "pidfd" in target:
+            if str(folder) in target or target == PIDFD:
                 found.append(target)
     return found

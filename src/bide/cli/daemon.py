@@ -10,8 +10,9 @@ import select
 
 from bide.cli.exits import NOT_RUNNING
 from bide.cli.terminal import complain, print_json
-from bide.client.blocking import Gone
-from bide.client.start import SOCKET
+from bide.client.blocking import Exchange, Gone
+from bide.client.http1 import request
+from bide.client.start import SOCKET, try_connect
 from bide.model.errors import DaemonUnavailable
 from bide.version import VERSION
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from bide.client.http1 import Json
 
 STOP_SECONDS = 30.0
+ANSWER_SECONDS = 5.0
 
 
 def configure(parser: "Parser") -> None:
@@ -41,14 +43,24 @@ def execute(args: "Namespace", link: "Link") -> int:
 
 
 def info(link: "Link") -> "Json | None":
-    """What the daemon says of itself; None if no daemon runs. Starts none."""
-    starts, link.starts = link.starts, False
+    """What the daemon says of itself; None if no daemon runs. Starts none.
+
+    Raises DaemonUnavailable if one runs and does not answer.
+    """
+    sock = try_connect(link.home)
+    if sock is None:
+        return None
     try:
-        return link.call("GET", "/v1/daemon")
-    except DaemonUnavailable:
+        exchange = Exchange(sock, request("GET", "/v1/daemon"))
+        while select.select([exchange], [], [], ANSWER_SECONDS)[0]:
+            if exchange.receive():
+                return exchange.answer.json()
+    except Gone:
         return None
     finally:
-        link.starts = starts
+        sock.close()
+    detail = f"it takes connections but has not answered for {ANSWER_SECONDS:.0f} s"
+    raise DaemonUnavailable(home=link.home, detail=detail)
 
 
 def _status(args: "Namespace", link: "Link") -> int:
@@ -62,7 +74,9 @@ def _status(args: "Namespace", link: "Link") -> int:
         for name in ("pid", "version", "home", "socket", "started_at", "running", "queued", "python", "keeper"):
             print(f"{name:<12}{found.get(name)}")
         if found.get("version") != VERSION:
-            complain(f"the daemon has version {found.get('version')}, this is {VERSION}; 'bide daemon restart' replaces it")
+            complain(
+                f"the daemon has version {found.get('version')}, this is {VERSION}; 'bide daemon restart' replaces it"
+            )
     return NOT_RUNNING if found is None else 0
 
 
@@ -90,7 +104,11 @@ def _fate(running: int, *, killed: bool) -> str:
     jobs = f"{running} job{'' if running == 1 else 's'}"
     if killed:
         return f"{jobs} killed"
-    return f"{jobs} go on, and the next daemon takes them up" if running != 1 else f"{jobs} goes on, and the next daemon takes it up"
+    return (
+        f"{jobs} go on, and the next daemon takes them up"
+        if running != 1
+        else f"{jobs} goes on, and the next daemon takes it up"
+    )
 
 
 def stop(link: "Link", *, kill: bool) -> int | None:

@@ -6,16 +6,21 @@ import time
 from bide.cli.sinks import Sink
 from bide.cli.terminal import complain, print_json
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from io import BufferedReader
+
 _LOOK_SECONDS = 0.25
 
 
 def show(path: str, *, tail: int | None, follow: bool, as_json: bool) -> int:
     """Print the log, or its last lines; with `follow`, what is added to it until interrupted."""
     try:
-        data = _read(path, 0)
+        log = open(path, "rb")  # noqa: SIM115 - following may replace it
     except FileNotFoundError:
         complain(f"there is no {path}; no daemon has run here")
         return 0
+    data = log.read()
     if tail is not None:
         data = b"".join(data.splitlines(keepends=True)[-tail:] if tail > 0 else [])
     if as_json:
@@ -24,28 +29,29 @@ def show(path: str, *, tail: int | None, follow: bool, as_json: bool) -> int:
     sink = Sink(1, raw=False)
     sink.write(data)
     if follow:
-        _follow(path, sink)
+        _follow(path, log, sink)
     sink.finish()
+    log.close()
     return 0
 
 
-def _read(path: str, start: int) -> bytes:
-    with open(path, "rb") as log:
-        log.seek(start)
-        return log.read()
-
-
-def _follow(path: str, sink: Sink) -> None:
-    """The file may be renamed and begun anew at any time."""
-    seen = os.stat(path)
+def _follow(path: str, log: "BufferedReader", sink: Sink) -> None:
+    """The daemon renames its log when it is large and begins another."""
     while True:
-        time.sleep(_LOOK_SECONDS)
-        try:
-            found = os.stat(path)
-        except FileNotFoundError:
+        data = log.read()
+        sink.write(data)
+        if data:
             continue
-        if found.st_ino != seen.st_ino or found.st_size < seen.st_size:
-            sink.write(_read(path, 0))
-        elif found.st_size > seen.st_size:
-            sink.write(_read(path, seen.st_size))
-        seen = found
+        if _is_replaced(path, log):
+            sink.write(log.read())
+            log.close()
+            log = open(path, "rb")  # noqa: SIM115 - until it is replaced in turn
+        else:
+            time.sleep(_LOOK_SECONDS)
+
+
+def _is_replaced(path: str, log: "BufferedReader") -> bool:
+    try:
+        return os.stat(path).st_ino != os.fstat(log.fileno()).st_ino
+    except FileNotFoundError:
+        return False

@@ -38,7 +38,9 @@ class Feeder:
             elif self._exchange.receive():
                 self._sent(self._exchange)
         except Gone:
-            self._stop("the daemon went away while input was sent to the job: some of it may be missing, the rest is not sent")
+            self._stop(
+                "the daemon went away while input was sent to the job: some of it may be missing, the rest is not sent"
+            )
         except (JobEnded, JobNotFound, NoStdin):
             self._stop(None)
         except BideError as error:

@@ -52,12 +52,6 @@ class Follower:
                 self.offsets[kind] += len(payload)
                 self._patience.progressed()
 
-    def close(self) -> None:
-        """Stop following; the job does not notice."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-
     def _open(self) -> "Stream":
         while self._stream is None:
             try:

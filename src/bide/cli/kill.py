@@ -60,7 +60,11 @@ def _tell(killed: "Json", first_signal: str) -> None:
     job, count = killed["job"], killed["signalled"]
     processes = f"{count} process{'' if count == 1 else 'es'}"
     if killed["already_ended"]:
-        what = f"had ended before ({ended_how(job)}); {processes} of it signalled" if count else f"had ended before ({ended_how(job)})"
+        what = (
+            f"had ended before ({ended_how(job)}); {processes} of it signalled"
+            if count
+            else f"had ended before ({ended_how(job)})"
+        )
     elif job["phase"] == "ended":
         what = f"{ended_how(job)}; {first_signal} sent to {processes}"
     else:

@@ -38,7 +38,9 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--until", metavar="T", type=parse_instant, help="only jobs created before")
     parser.add_argument("--limit", metavar="N", type=int, help="at most so many")
     parser.add_argument("--before", metavar="CURSOR", help="go on where an earlier list stopped ('next' in --json)")
-    parser.examples("bide ls", "bide ls --phase running", "bide ls --reason timed_out --since 1d", "bide ls --all --json")
+    parser.examples(
+        "bide ls", "bide ls --phase running", "bide ls --reason timed_out --since 1d", "bide ls --all --json"
+    )
 
 
 def execute(args: "Namespace", link: "Link") -> int:

@@ -20,11 +20,15 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, command: str, description: str, *, home: str | None = None, json: bool = False) -> None:
         """With what was said before the command's name as defaults."""
-        super().__init__(prog=f"bide {command}", formatter_class=_formatter, allow_abbrev=False, description=description)
+        super().__init__(
+            prog=f"bide {command}", formatter_class=_formatter, allow_abbrev=False, description=description
+        )
         self.command = command
         self.command_follows = False
         """What follows the options is another program's command line."""
-        self.add_argument("--home", metavar="DIR", default=home, help="bide's home; else BIDE_HOME, else the state folder")
+        self.add_argument(
+            "--home", metavar="DIR", default=home, help="bide's home; else BIDE_HOME, else the state folder"
+        )
         self.add_argument("--json", action="store_true", default=json, help="answer, and fail, in JSON")
 
     def examples(self, *lines: str) -> None:
@@ -74,6 +78,6 @@ def signal_number(text: str) -> int:
     try:
         return int(signal.Signals[name if name.startswith("SIG") else f"SIG{name}"])
     except KeyError:
-        raise argparse.ArgumentTypeError(f"there is no signal {text!r}; use TERM, INT, HUP, KILL, USR1 or a number") from None
-
-
+        raise argparse.ArgumentTypeError(
+            f"there is no signal {text!r}; use TERM, INT, HUP, KILL, USR1 or a number"
+        ) from None

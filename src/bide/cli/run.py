@@ -45,7 +45,9 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--label", metavar="L", help="a word to filter by")
     parser.add_argument("--owner", metavar="O", help="whose job it is (default: $BIDE_OWNER)")
     parser.add_argument("--cwd", metavar="DIR", help="run there (default: here)")
-    parser.add_argument("--env", metavar="K=V", type=key_value, action="append", default=[], help="set a variable; repeatable")
+    parser.add_argument(
+        "--env", metavar="K=V", type=key_value, action="append", default=[], help="set a variable; repeatable"
+    )
     parser.add_argument(
         "--no-env-defaults", action="store_true", help="do not set what suits unattended runs (no pager, no colour, CI)"
     )
@@ -54,7 +56,9 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--merge", action="store_true", help="stderr goes where stdout goes, in one order")
     parser.add_argument("--no-fence", action="store_true", help="let its signals reach processes outside the job")
     parser.add_argument("--key", metavar="K", help="asking again with the same key gives the same job")
-    parser.add_argument("--deadline", metavar="D", type=parse_ms, help="leave after this long, with status 75; the job goes on")
+    parser.add_argument(
+        "--deadline", metavar="D", type=parse_ms, help="leave after this long, with status 75; the job goes on"
+    )
     parser.add_argument("--raw", action="store_true", help="pass escape sequences through to the terminal")
     _configure_limits(parser)
     parser.examples(
@@ -71,7 +75,9 @@ def _configure_limits(parser: "Parser") -> None:
     limits.add_argument("--idle", metavar="D", type=parse_ms, help="end it after this long without output")
     limits.add_argument("--idle-cpu", action="store_true", help="it is not idle while it uses the CPU")
     limits.add_argument("--output-cap", metavar="SIZE", type=parse_size, help="output kept on disk (default: 256M)")
-    limits.add_argument("--on-output-cap", choices=("keep", "kill"), help="past it, keep the newest (default) or end the job")
+    limits.add_argument(
+        "--on-output-cap", choices=("keep", "kill"), help="past it, keep the newest (default) or end the job"
+    )
     limits.add_argument("--memory", metavar="SIZE", type=parse_size, help="memory of the whole tree")
     limits.add_argument("--cpus", metavar="N", type=float, help="cores it may use, as 1.5")
     limits.add_argument("--pids", metavar="N", type=int, help="processes and threads of the whole tree")

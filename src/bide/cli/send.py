@@ -41,11 +41,15 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("job", metavar="ID", help="an id or a name")
     parser.add_argument("text", nargs="*", metavar="TEXT", help="words to send, joined by spaces; - for stdin")
     enter = parser.add_mutually_exclusive_group()
-    enter.add_argument("--enter", dest="enter", action="store_true", default=None, help="end with a newline (default for TEXT)")
+    enter.add_argument(
+        "--enter", dest="enter", action="store_true", default=None, help="end with a newline (default for TEXT)"
+    )
     enter.add_argument("--no-enter", dest="enter", action="store_false", default=None, help="send TEXT as it is")
     parser.add_argument("--key", choices=tuple(KEYS), action="append", default=[], help="a key, after TEXT; repeatable")
     parser.add_argument("--eof", action="store_true", help="close its stdin, after everything else")
-    parser.add_argument("--signal", metavar="NAME", type=signal_number, help="send its process group a signal, as INT or 2")
+    parser.add_argument(
+        "--signal", metavar="NAME", type=signal_number, help="send its process group a signal, as INT or 2"
+    )
     parser.examples(
         "bide send repl 'print(1 + 1)'",
         "bide send server --key ctrl-c",

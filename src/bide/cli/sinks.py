@@ -55,7 +55,9 @@ class Sinks:
     def dropped(self, stream: int, start: int, end: int) -> None:
         """Say that bytes are missing here."""
         if stream in self._sinks:
-            complain(f"{end - start} bytes of {_LONG_NAMES[stream]} (from {start} to {end}) were dropped by its output cap")
+            complain(
+                f"{end - start} bytes of {_LONG_NAMES[stream]} (from {start} to {end}) were dropped by its output cap"
+            )
 
     def finish(self) -> None:
         """Nothing more comes."""

@@ -37,7 +37,9 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--until-log", metavar="RE", help="until a line of the output matches")
     parser.add_argument("--until-port", metavar="N", type=int, help="until this TCP port accepts")
     parser.add_argument("--until-http", metavar="URL", help="until this http URL answers")
-    parser.add_argument("--until-quiet", metavar="D", type=parse_duration, help="until there was no output for this long")
+    parser.add_argument(
+        "--until-quiet", metavar="D", type=parse_duration, help="until there was no output for this long"
+    )
     parser.examples(
         "bide wait build && echo built",
         "bide wait --any job1 job2 job3",

@@ -174,10 +174,6 @@ class Link:
         finally:
             stream.close()
 
-    def connect(self) -> None:
-        """Make sure that a daemon takes connections."""
-        self._idle = self._take()
-
     def close(self) -> None:
         """Close what is open; the link can be used again."""
         if self._idle is not None:

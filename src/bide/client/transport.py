@@ -14,6 +14,8 @@ from bide.client.start import ensure_daemon, try_connect
 from bide.model.errors import DaemonUnavailable
 
 if TYPE_CHECKING:
+    from _socket import socket
+
     from bide.client.http1 import Json, Query
 
 _TRIES = 5
@@ -33,6 +35,7 @@ class Transport:
         """Connects when it is first used."""
         self._home = home
         self._idle: list[UNIXSocketStream] = []
+        self._starting = anyio.Lock()
 
     async def call(
         self, method: str, path: str, body: Json | None = None, *, query: Query | None = None, again: bool = True
@@ -82,13 +85,19 @@ class Transport:
     async def _connection(self) -> tuple[UNIXSocketStream, bool]:
         if self._idle:
             return self._idle.pop(), False
-        sock = try_connect(self._home)
-        if sock is None:
-            await anyio.to_thread.run_sync(ensure_daemon, self._home)
+        sock = try_connect(self._home) or await self._start()
+        return await UNIXSocketStream.from_socket(sock.detach()), True
+
+    async def _start(self) -> socket:
+        """A connection to a daemon that was not there; callers at the same time start one together."""
+        async with self._starting:
             sock = try_connect(self._home)
+            if sock is None:
+                await anyio.to_thread.run_sync(ensure_daemon, self._home)
+                sock = try_connect(self._home)
         if sock is None:
             raise DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
-        return await UNIXSocketStream.from_socket(sock.detach()), True
+        return sock
 
     async def aclose(self) -> None:
         """Close what was kept."""

@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 SOCKET = "bide.sock"
 _LOG_BYTES = 2 * 1024 * 1024
 _BACKLOG = 512
+_PATIENCE = 30.0
+_LOOK_AGAIN = 0.02
 _CREDENTIALS = struct.Struct("3i")
 
 
@@ -49,8 +51,7 @@ def main() -> None:
     try:
         anyio.run(_serve, home)
     except HomeBusy as error:
-        # Another daemon won the race: harmless, and for whoever asked it is as good as this one.
-        _say({"ready": True, "pid": int(error.facts["pid"]) if error.facts["pid"].isdigit() else None})
+        _defer_to(error)
     except BideError as error:
         _say({"error": error.to_json()})
         sys.exit(1)
@@ -58,6 +59,40 @@ def main() -> None:
         log.exception("the daemon failed")
         _say({"error": InternalError(detail=str(error) or type(error).__name__).to_json()})
         sys.exit(1)
+
+
+def _defer_to(busy: HomeBusy) -> None:
+    """Another process has the home. If it is a daemon that is harmless, and once it serves it is as good as this one."""
+    pid, home = busy.facts["pid"], busy.facts["home"]
+    if anyio.run(_serves, pid, home):
+        _say({"ready": True, "pid": int(pid)})
+    else:
+        _say({"error": busy.to_json()})
+        sys.exit(1)
+
+
+async def _serves(pid: str, home: str) -> bool:
+    """Whether this process is a daemon, and takes connections or soon does."""
+    with anyio.move_on_after(_PATIENCE):
+        while _is_daemon(pid):
+            folder = os.open(home, os.O_PATH | os.O_DIRECTORY)
+            try:
+                await (await anyio.connect_unix(f"/proc/self/fd/{folder}/{SOCKET}")).aclose()
+            except OSError:
+                await anyio.sleep(_LOOK_AGAIN)
+            else:
+                return True
+            finally:
+                os.close(folder)
+    return False
+
+
+def _is_daemon(pid: str) -> bool:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return b"bide.daemon" in file.read().split(b"\0")
+    except OSError:
+        return False
 
 
 def _say(value: dict[str, Any]) -> None:

@@ -11,11 +11,12 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from bide.model.errors import BideError
 from bide.model.job import Job
-from bide.model.messages import job_from_json, job_to_json
+from bide.model.messages import job_from_json, job_to_json, ms
 
 RECORD = 4096
 MARKER = "BIDE_JOB"
@@ -101,8 +102,8 @@ def _spec(job: Job, orders: Orders) -> bytes:
     return b"\0".join(parts) + b"\0"
 
 
-def _ms(duration: Any) -> int:
-    return 0 if duration is None else max(int(duration.total_seconds() * 1000), 0)
+def _ms(duration: timedelta | None) -> int:
+    return ms(duration) or 0
 
 
 def _counted(key: str, values: Sequence[str]) -> list[bytes]:
@@ -136,7 +137,7 @@ def read_spec(path: str) -> tuple[Job, str] | None:
     found = dict(part.split(b"=", 1) for part in data.split(b"\0", 5)[:5] if b"=" in part)
     try:
         return job_from_json(json.loads(found[b"job"])), found[b"boot"].decode()
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, AttributeError, BideError):
         return None
 
 

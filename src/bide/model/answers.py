@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, cast
 
-from bide.model.errors import BadRequest
+from bide.model import fields
 from bide.model.event import Event
 from bide.model.job import JobId
 from bide.model.messages import Json, from_ms, from_stamp, job_from_json, job_to_json, stamp
@@ -26,71 +26,84 @@ def until_to_json(until: Until) -> Json:
     }
 
 
+_WAIT: dict[str, fields.Kind] = {
+    "jobs": fields.is_words,
+    "mode": lambda value: value in list(Mode),
+    "timeout_ms": fields.is_number,
+    "until": fields.is_object,
+}
+_UNTIL: dict[str, fields.Kind] = {
+    "log": fields.is_text,
+    "port": fields.is_whole,
+    "http": fields.is_text,
+    "quiet_seconds": fields.is_number,
+    "input": fields.is_flag,
+}
+
+
 def wait_from_json(body: Mapping[str, Any]) -> tuple[list[str], Mode, Until, timedelta | None]:
-    """The arguments of `wait`."""
-    jobs = body.get("jobs")
-    if not isinstance(jobs, list):
-        raise BadRequest(detail="'jobs' must be a list of ids or names")
-    try:
-        mode = Mode(body.get("mode") or "all")
-        conditions: Json = body.get("until") or {}
-        until = Until(**conditions)
-    except (TypeError, ValueError) as error:
-        raise BadRequest(detail=f"the wait cannot be read: {error}") from error
-    return [str(job) for job in cast("list[object]", jobs)], mode, until, from_ms(body.get("timeout_ms"))
+    """The arguments of `wait`. Raises BadRequest."""
+    found = fields.given(body, _WAIT, "'wait'")
+    until = Until(**fields.given(found.get("until", {}), _UNTIL, "'until'"))
+    return found.get("jobs", []), Mode(found.get("mode", "all")), until, from_ms(found.get("timeout_ms"))
 
 
 def waited_to_json(waited: Waited) -> Json:
     """What `wait` answers."""
     match = waited.match
-    line = None
-    if match is not None:
-        line = {"stream": str(match.stream), "offset": match.offset, "line": match.line.decode("utf-8", "replace")}
     return {
         "met": waited.met,
         "timed_out": waited.timed_out,
-        "match": line,
+        "match": None if match is None else {"stream": str(match.stream), **_match_to_json(match)},
         "jobs": [job_to_json(job) for job in waited.jobs],
     }
 
 
 def waited_from_json(body: Json) -> Waited:
     """What `wait` answered."""
-    line: Json | None = body["match"]
-    match = None
-    if line is not None:
-        match = Match(Stream(line["stream"]), line["offset"], str(line["line"]).encode())
+    found: Json | None = body["match"]
+    match = None if found is None else _match_from_json(Stream(found["stream"]), found)
     return Waited(jobs=tuple(job_from_json(job) for job in body["jobs"]), met=body["met"], match=match)
+
+
+def _text_to_json(key: str, data: bytes) -> Json:
+    """Bytes as text, and beside it as they are where the text is not exact."""
+    text = data.decode("utf-8", "replace")
+    return {key: text} if text.encode() == data else {key: text, "base64": base64.b64encode(data).decode()}
+
+
+def _text_from_json(key: str, body: Json) -> bytes:
+    return base64.b64decode(body["base64"]) if "base64" in body else str(body[key]).encode()
+
+
+def _match_to_json(match: Match) -> Json:
+    return {"offset": match.offset, **_text_to_json("line", match.line)}
+
+
+def _match_from_json(stream: Stream, body: Json) -> Match:
+    return Match(stream, body["offset"], _text_from_json("line", body))
 
 
 def slice_to_json(found: Slice) -> Json:
     """A piece of a stream: as text, and as bytes where the text is not exact."""
-    text = found.data.decode("utf-8", "replace")
-    body: Json = {
+    return {
         "stream": str(found.stream),
-        "text": text,
+        **_text_to_json("text", found.data),
         "offset": found.offset,
         "next": found.next,
         "size": found.size,
         "head": found.head,
         "ended": found.ended,
-        "matches": [
-            {"offset": match.offset, "line": match.line.decode("utf-8", "surrogateescape")} for match in found.matches
-        ],
+        "matches": [_match_to_json(match) for match in found.matches],
     }
-    if text.encode() != found.data:
-        body["base64"] = base64.b64encode(found.data).decode()
-    return body
 
 
 def slice_from_json(body: Json) -> Slice:
     """A piece of a stream."""
     stream = Stream(body["stream"])
-    matches = [
-        Match(stream, row["offset"], str(row["line"]).encode("utf-8", "surrogateescape")) for row in body["matches"]
-    ]
-    data = base64.b64decode(body["base64"]) if "base64" in body else str(body["text"]).encode()
-    return Slice(stream, data, body["offset"], body["next"], body["size"], body["head"], body["ended"], tuple(matches))
+    data = _text_from_json("text", body)
+    matches = tuple(_match_from_json(stream, row) for row in body["matches"])
+    return Slice(stream, data, body["offset"], body["next"], body["size"], body["head"], body["ended"], matches)
 
 
 def event_to_json(event: Event) -> Json:

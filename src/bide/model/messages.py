@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
+from bide.model import fields
 from bide.model.job import Facts, Job, JobId, Spec
 from bide.model.limits import Limits, OnOutputCap
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
@@ -13,8 +14,8 @@ Json = dict[str, Any]
 
 
 def ms(duration: timedelta | None) -> int | None:
-    """A duration in whole milliseconds."""
-    return None if duration is None else round(duration / timedelta(milliseconds=1))
+    """A duration in whole milliseconds, rounded up: what is short does not become nothing."""
+    return None if duration is None else -(-duration // timedelta(milliseconds=1))
 
 
 def from_ms(number: object) -> timedelta | None:
@@ -47,21 +48,28 @@ def limits_to_json(limits: Limits) -> Json:
     }
 
 
+_LIMITS: dict[str, fields.Kind] = {
+    "timeout_ms": fields.is_number,
+    "idle_ms": fields.is_number,
+    "idle_needs_no_cpu": fields.is_flag,
+    "output_bytes": fields.is_whole,
+    "on_output_cap": lambda value: value in list(OnOutputCap),
+    "memory_bytes": fields.is_whole,
+    "cpus": fields.is_number,
+    "pids": fields.is_whole,
+    "grace_ms": fields.is_number,
+}
+
+
 def limits_from_json(body: Json) -> Limits:
-    """Limits from JSON; what is missing or null takes its default."""
-    default = Limits()
-    grace = from_ms(body.get("grace_ms"))
-    return Limits(
-        timeout=from_ms(body.get("timeout_ms")),
-        idle=from_ms(body.get("idle_ms")),
-        idle_needs_no_cpu=bool(body.get("idle_needs_no_cpu", False)),
-        output_bytes=body.get("output_bytes") or default.output_bytes,
-        on_output_cap=OnOutputCap(body.get("on_output_cap") or default.on_output_cap),
-        memory_bytes=body.get("memory_bytes"),
-        cpus=body.get("cpus"),
-        pids=body.get("pids"),
-        grace=default.grace if grace is None else grace,
-    )
+    """Limits from JSON; what is missing or null takes its default. Raises BadRequest."""
+    found = fields.given(body, _LIMITS, "'limits'")
+    for name in ("timeout", "idle", "grace"):
+        if f"{name}_ms" in found:
+            found[name] = from_ms(found.pop(f"{name}_ms"))
+    if "on_output_cap" in found:
+        found["on_output_cap"] = OnOutputCap(found["on_output_cap"])
+    return Limits(**found)
 
 
 def kept_to_json(out: Kept, err: Kept) -> Json:
@@ -124,7 +132,7 @@ def spec_from_json(body: Json) -> Spec:
         pty=body["pty"],
         merge=body["merge"],
         fence=body["fence"],
-        limits=limits_from_json(body["limits"]),
+        limits=limits_from_json({key: body["limits"].get(key) for key in _LIMITS}),
         enforced=tuple(sorted(body["enforced"].items())),
     )
 
@@ -211,16 +219,6 @@ def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
 
 def job_from_json(body: Json) -> Job:
     """A job from its flat form."""
-    waiting: Json | None = body["waiting"]
-    ended = body["phase"] == "ended"
-    facts = Facts(
-        waiting=None if waiting is None else waiting["prompt"],
-        usage=Usage(**body["usage"]) if body["usage"] and not ended else None,
-        out=kept_from_json(body["output"], "out"),
-        err=kept_from_json(body["output"], "err"),
-        stalled=body["stalled"],
-        alive=descendants_from_json(body["alive"]),
-    )
     return Job(
         id=JobId(body["id"]),
         spec=spec_from_json(body),
@@ -231,7 +229,24 @@ def job_from_json(body: Json) -> Job:
         session=body["session"],
         key=body["key"],
         phase=_phase_from_json(body),
-        facts=facts,
+        facts=_facts_from_json(body),
+    )
+
+
+def _facts_from_json(body: Json) -> Facts | None:
+    alive = descendants_from_json(body["alive"])
+    if body["phase"] == "ended":
+        return Facts(alive=alive) if alive else None
+    if body["output"] is None:
+        return None
+    waiting: Json | None = body["waiting"]
+    return Facts(
+        waiting=None if waiting is None else waiting["prompt"],
+        usage=Usage(**body["usage"]) if body["usage"] else None,
+        out=kept_from_json(body["output"], "out"),
+        err=kept_from_json(body["output"], "err"),
+        stalled=body["stalled"],
+        alive=alive,
     )
 
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TypedDict, Unpack
 
 from bide.model.errors import BadRequest
+from bide.model.fields import LARGEST
 from bide.model.job import check_name
 from bide.model.limits import Limits
 
@@ -91,10 +92,9 @@ def check(request: Request) -> None:
         raise BadRequest(detail=f"a label is one printable line of at most {_LABEL_MAX} characters")
     if request.key is not None and not 0 < len(request.key) <= _KEY_MAX:
         raise BadRequest(detail=f"a key has 1 to {_KEY_MAX} characters")
-    if request.pty and request.merge:
-        raise BadRequest(detail="a pty already merges stdout and stderr; leave merge out")
     _check_env(request.env)
     _check_limits(request.limits)
+    _check_rest(request)
 
 
 def _check_command(command: str | tuple[str, ...]) -> None:
@@ -121,7 +121,17 @@ def _check_limits(limits: Limits) -> None:
         "pids": limits.pids,
     }
     for what, number in numbers.items():
-        if number is not None and number <= 0:
-            raise BadRequest(detail=f"the {what} limit must be above 0; leave it out for none")
+        if number is not None and not 0 < number <= LARGEST:
+            size = "is too large" if number > 0 else "must be above 0"
+            raise BadRequest(detail=f"the {what} limit {size}; leave it out for none")
     if limits.grace < timedelta(0):
         raise BadRequest(detail="grace cannot be negative; 0 means no escalation to KILL")
+
+
+def _check_rest(request: Request) -> None:
+    if request.pty and request.merge:
+        raise BadRequest(detail="a pty already merges stdout and stderr; leave merge out")
+    if not 0 <= request.umask <= 0o777:
+        raise BadRequest(detail=f"a umask is a number from 0 to 0o777, not {request.umask:#o}")
+    if request.deadline is not None and request.deadline < timedelta(0):
+        raise BadRequest(detail="a deadline cannot be negative; 0 answers at once, leave it out for the default")

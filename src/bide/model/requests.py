@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from typing import cast
-
+from bide.model import fields
 from bide.model.errors import BadRequest
 from bide.model.messages import Json, from_ms, limits_from_json, limits_to_json, ms
 from bide.model.request import Request, check
 
-_REQUEST_TYPES: dict[str, tuple[type, ...]] = {
-    "cwd": (str,),
-    "name": (str,),
-    "label": (str,),
-    "owner": (str,),
-    "key": (str,),
-    "stdin": (bool,),
-    "pty": (bool,),
-    "merge": (bool,),
-    "fence": (bool,),
-    "background": (bool,),
-    "env_defaults": (bool,),
-    "umask": (int,),
-    "env": (dict,),
-    "base_env": (dict,),
+_PLAIN: dict[str, fields.Kind] = {
+    "cwd": fields.is_text,
+    "name": fields.is_text,
+    "label": fields.is_text,
+    "owner": fields.is_text,
+    "key": fields.is_text,
+    "stdin": fields.is_flag,
+    "pty": fields.is_flag,
+    "merge": fields.is_flag,
+    "fence": fields.is_flag,
+    "background": fields.is_flag,
+    "env_defaults": fields.is_flag,
+    "umask": fields.is_whole,
+    "env": fields.is_texts,
+    "base_env": fields.is_texts,
+}
+_FIELDS: dict[str, fields.Kind] = {
+    "command": lambda value: fields.is_text(value) or fields.is_words(value),
+    "limits": fields.is_object,
+    "deadline_ms": fields.is_number,
+    **_PLAIN,
 }
 
 
 def request_to_json(request: Request) -> Json:
     """A request for `run`."""
-    body: Json = {key: getattr(request, key) for key in _REQUEST_TYPES}
+    body: Json = {key: getattr(request, key) for key in _PLAIN}
     body["command"] = request.command if isinstance(request.command, str) else list(request.command)
     body["limits"] = limits_to_json(request.limits)
     body["deadline_ms"] = ms(request.deadline)
@@ -37,35 +42,15 @@ def request_to_json(request: Request) -> Json:
     return body
 
 
-def _command(given: object) -> str | tuple[str, ...]:
-    if isinstance(given, str):
-        return given
-    if isinstance(given, list):
-        return tuple(str(word) for word in cast("list[object]", given))
-    raise BadRequest(detail="'command' must be a string (for a shell) or a list of words")
-
-
 def request_from_json(body: Json) -> Request:
     """A checked request; an unknown or mistyped field is refused by name."""
-    rest = dict(body)
-    command = _command(rest.pop("command", None))
-    options: Json = {}
-    if "deadline_ms" in rest:
-        options["deadline"] = from_ms(rest.pop("deadline_ms"))
-    try:
-        options["limits"] = limits_from_json(rest.pop("limits", None) or {})
-    except (TypeError, ValueError) as error:
-        raise BadRequest(detail=f"the limits cannot be read: {error}") from error
-    for key, value in rest.items():
-        if key not in _REQUEST_TYPES:
-            raise BadRequest(
-                detail=f"'run' has no field {key!r}; known are command, limits, deadline_ms, {', '.join(_REQUEST_TYPES)}"
-            )
-        if value is None:
-            continue
-        if not isinstance(value, _REQUEST_TYPES[key]):
-            raise BadRequest(detail=f"field {key!r} cannot be {value!r}")
-        options[key] = value
-    request = Request(command, **options)
+    found = fields.given(body, _FIELDS, "'run'")
+    if "command" not in found:
+        raise BadRequest(detail="'run' needs a command: a string (for a shell) or a list of words")
+    command = found.pop("command")
+    found["limits"] = limits_from_json(found.get("limits", {}))
+    if "deadline_ms" in body:
+        found["deadline"] = from_ms(found.pop("deadline_ms", None))
+    request = Request(command if isinstance(command, str) else tuple(command), **found)
     check(request)
     return request

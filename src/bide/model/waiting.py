@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from bide.model.errors import BadRequest
 from bide.model.job import Job
@@ -63,7 +64,17 @@ def check_wait(ids: list[str], until: Until) -> None:
         raise BadRequest(detail="wait needs at least one job; give an id or a name")
     if until.port is not None and not 0 < until.port < 65536:
         raise BadRequest(detail=f"port {until.port} is out of range; use 1 to 65535")
-    if until.http is not None and not until.http.startswith("http://"):
+    if until.http is not None and not _is_http(until.http):
         raise BadRequest(detail=f"{until.http!r} is not an http:// URL")
-    if until.quiet_seconds is not None and until.quiet_seconds <= 0:
+    if until.quiet_seconds is not None and not until.quiet_seconds > 0:
         raise BadRequest(detail="quiet must be longer than 0 seconds")
+
+
+def _is_http(url: str) -> bool:
+    if not url.startswith("http://") or not url.isascii() or any(char <= " " for char in url):
+        return False
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -12,7 +12,7 @@ import anyio
 
 from bide.keeper import ends, folder, launch
 from bide.model.errors import JobForgotten, JobNotFound
-from bide.model.job import Facts, Job
+from bide.model.job import ID_PATTERN, Facts, Job
 from bide.model.messages import stamp
 from bide.model.output import tail_text
 from bide.model.phase import Ended, Kept, Queued
@@ -40,7 +40,7 @@ class Core:
 
     def find(self, ref: str) -> Job:
         """The job with this id or name, as the runtime knows it. Raises JobNotFound or JobForgotten."""
-        live = self.keeping.table.live.get(ref)
+        live = self.keeping.table.live.get(ref) or self._active_named(ref)
         if live is not None:
             return live.job
         job_id = self.store.resolve(ref, None)
@@ -54,6 +54,13 @@ class Core:
         if job is None:
             raise JobNotFound(job=ref)
         return job
+
+    def _active_named(self, ref: str) -> Live | None:
+        """The newest active job of this name. The rows may lag behind: an end is told as soon as its folder has it."""
+        if ID_PATTERN.match(ref):
+            return None
+        named = [live for live in self.keeping.table.live.values() if live.job.name == ref and not live.ended]
+        return named[-1] if named else None
 
     def live(self, job: Job) -> Live | None:
         """Its active state, if it has one."""

@@ -22,7 +22,7 @@ from bide.model.output import Stream
 from bide.model.phase import Queued
 from bide.model.request import TAIL_BYTES, Request
 from bide.runtime import environment
-from bide.runtime.core import Core, heard, now
+from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
 
@@ -97,7 +97,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     job = Job(
         id=job_id,
         spec=spec,
-        created_at=now(),
+        created_at=folder.instant(time.time_ns() // 1_000_000),
         name=request.name,
         owner=owner,
         label=request.label,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-from collections.abc import Awaitable, Callable
-from datetime import timedelta
-from typing import Any
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, overload
 
 from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs
+from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
-from bide.model.messages import descendants_to_json, from_stamp, job_to_json
+from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
 from bide.web.follow import follow, follow_events, run_and_follow
@@ -36,6 +38,15 @@ STATUSES = {
     "daemon_unavailable": 503,
     "internal_error": 500,
 }
+
+_WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
+_SEND: dict[str, fields.Kind] = {
+    "text": fields.is_text,
+    "base64": fields.is_text,
+    "eof": fields.is_flag,
+    "signal": fields.is_whole,
+}
+_KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
 
 Handler = Callable[["Routes", HttpRequest, Reply, str], Awaitable[None]]
 
@@ -102,10 +113,12 @@ class Routes:
 
     async def on_list(self, request: HttpRequest, reply: Reply, _: str) -> None:
         query: dict[str, Any] = dict(request.query)
-        limit, before = int(query.pop("limit", PAGE)), query.pop("before", None)
-        for key in ("since", "until"):
-            if key in query:
-                query[key] = from_stamp(query[key])
+        limit, before = _number(query, "limit", PAGE), query.pop("before", None)
+        query.pop("limit", None)
+        for key in query:
+            if key not in Filter.__slots__:
+                raise BadRequest(detail=f"'list' has no filter {key!r}; known are {', '.join(Filter.__slots__)}")
+        query |= {key: _instant(query, key) for key in ("since", "until") if key in query}
         page = await self.jobs.list(Filter(**query), limit=limit, before=before)
         await reply.json({"jobs": [job_to_json(job) for job in page.jobs], "next": page.next})
 
@@ -116,15 +129,15 @@ class Routes:
 
     async def on_read(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
-        number = {key: int(query[key]) for key in ("offset", "limit", "tail", "follow_ms") if key in query}
+        follow = _number(query, "follow_ms", None)
         found = await self.jobs.read(
             job,
-            stream=Stream(query.get("stream", "out")),
-            offset=number.get("offset"),
-            limit=number.get("limit", READ_LIMIT),
-            tail=number.get("tail"),
+            stream=_stream(query.get("stream", "out")),
+            offset=_number(query, "offset", None),
+            limit=_number(query, "limit", READ_LIMIT),
+            tail=_number(query, "tail", None),
             grep=query.get("grep"),
-            follow=timedelta(milliseconds=number["follow_ms"]) if "follow_ms" in number else None,
+            follow=None if follow is None else timedelta(milliseconds=follow),
         )
         if "grep" in query:
             await reply.json(slice_to_json(found))
@@ -135,32 +148,22 @@ class Routes:
 
     async def on_follow(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
-        starts = {Stream.OUT: int(query.get("out", 0)), Stream.ERR: int(query.get("err", 0))}
-        tail = int(query["tail"]) if "tail" in query else None
-        await follow(self.jobs, await self.jobs.get(job), starts, reply, tail=tail)
+        starts = {stream: _number(query, stream, 0) for stream in Stream}
+        await follow(self.jobs, await self.jobs.get(job), starts, reply, tail=_number(query, "tail", None))
 
     async def on_send(self, request: HttpRequest, reply: Reply, job: str) -> None:
-        body = request.json()
+        body = fields.given(request.json(), _SEND, "'send'")
         try:
-            data = (
-                base64.b64decode(body["base64"], validate=True)
-                if "base64" in body
-                else str(body.get("text") or "").encode()
-            )
+            data = base64.b64decode(body.get("base64", ""), validate=True) or body.get("text", "").encode()
         except binascii.Error as error:
-            raise BadRequest(detail=f"'base64' cannot be decoded: {error}") from error
-        signal = body.get("signal")
-        sent = await self.jobs.send(
-            job, data=data, eof=bool(body.get("eof")), signal=None if signal is None else int(signal)
-        )
+            raise BadRequest(detail=f"field 'base64' of 'send' cannot be decoded: {error}") from error
+        sent = await self.jobs.send(job, data=data, eof=body.get("eof", False), signal=body.get("signal"))
         await reply.json(job_to_json(sent))
 
     async def on_kill(self, request: HttpRequest, reply: Reply, job: str) -> None:
-        body = request.json()
-        grace = timedelta(milliseconds=body.get("grace_ms", 5000))
-        killed = await self.jobs.kill(
-            job, signal=int(body.get("signal", 15)), grace=grace, by=str(body.get("by") or "user")
-        )
+        body = fields.given(request.json(), _KILL, "'kill'")
+        grace = timedelta(milliseconds=body.pop("grace_ms", 5000))
+        killed = await self.jobs.kill(job, grace=grace, **body)
         await reply.json(
             {
                 "job": job_to_json(killed.job),
@@ -176,19 +179,45 @@ class Routes:
         await reply.json({})
 
     async def on_events(self, request: HttpRequest, reply: Reply, _: str) -> None:
-        after = int(request.query["after"]) if "after" in request.query else None
-        await follow_events(self.events, after, request.query.get("job"), reply)
+        await follow_events(self.events, _number(request.query, "after", None), request.query.get("job"), reply)
 
     async def on_daemon(self, _: HttpRequest, reply: Reply, __: str) -> None:
         await reply.json(self.info())
 
     async def on_stop(self, request: HttpRequest, reply: Reply, _: str) -> None:
-        kill = request.json().get("kill")
+        body = fields.given(request.json(), {"kill": fields.is_flag}, "'stop'")
         running = self.info()["running"]
-        if kill:
+        if body.get("kill"):
             await self.end_jobs()
         await reply.json({"running": running})
         self.stop()
+
+
+@overload
+def _number(query: Mapping[str, str], key: str, default: int) -> int: ...
+@overload
+def _number(query: Mapping[str, str], key: str, default: None) -> int | None: ...
+def _number(query: Mapping[str, str], key: str, default: int | None) -> int | None:
+    """A whole number of the query."""
+    if key not in query:
+        return default
+    if not _WHOLE.fullmatch(query[key]):
+        raise BadRequest(detail=f"{key!r} must be a whole number, not {query[key]!r}")
+    return int(query[key])
+
+
+def _instant(query: Mapping[str, str], key: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(query[key])
+    except ValueError as error:
+        raise BadRequest(detail=f"{key!r} must be a time as in ISO 8601, not {query[key]!r}") from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _stream(name: str) -> Stream:
+    if name not in list(Stream):
+        raise BadRequest(detail=f"there is no stream {name!r}; use 'out' or 'err'")
+    return Stream(name)
 
 
 async def _fail(reply: Reply, error: BideError) -> None:

@@ -25,8 +25,10 @@ _MEMORY = ("tmpfs", "ramfs")
 def home_checks(link: "Link") -> "Iterator[Finding]":
     """Everything about the home of this link."""
     yield check_home(link.home)
-    yield check_filesystem(link.home)
-    yield check_space(link.home)
+    folder = nearest_folder(link.home)
+    yield check_filesystem(filesystem_of(folder))
+    disk = os.statvfs(folder)
+    yield check_space(disk.f_bavail * disk.f_frsize)
     yield check_daemon(link)
     yield check_keeper(KEEPER)
 
@@ -60,13 +62,16 @@ def _check_missing_home(home: str) -> Finding:
     return Finding("fail", "home", f"{home} cannot be made: {above} is not writable", "set BIDE_HOME to another folder")
 
 
-def check_filesystem(home: str) -> Finding:
+def check_filesystem(kind: str) -> Finding:
     """Is it one on which a database and locks are safe."""
-    kind = filesystem_of(nearest_folder(home))
     if kind in _NETWORK:
-        return Finding("warn", "filesystem", f"{kind}: locks and the database are not safe there", "set BIDE_HOME to a local disk")
+        return Finding(
+            "warn", "filesystem", f"{kind}: locks and the database are not safe there", "set BIDE_HOME to a local disk"
+        )
     if kind in _MEMORY:
-        return Finding("warn", "filesystem", f"{kind}: jobs are forgotten when the machine restarts", "set BIDE_HOME to a disk")
+        return Finding(
+            "warn", "filesystem", f"{kind}: jobs are forgotten when the machine restarts", "set BIDE_HOME to a disk"
+        )
     return Finding("ok", "filesystem", kind)
 
 
@@ -82,12 +87,12 @@ def filesystem_of(path: str) -> str:
     return kind
 
 
-def check_space(home: str) -> Finding:
+def check_space(free: int) -> Finding:
     """Is there room for output."""
-    disk = os.statvfs(nearest_folder(home))
-    free = disk.f_bavail * disk.f_frsize
     if free < _TOO_LITTLE:
-        return Finding("fail", "disk", f"{show_size(free)} free", "free some: 'bide forget' removes ended jobs and their output")
+        return Finding(
+            "fail", "disk", f"{show_size(free)} free", "free some: 'bide forget' removes ended jobs and their output"
+        )
     if free < _LITTLE:
         return Finding("warn", "disk", f"{show_size(free)} free", "jobs that write much can fill it; use --output-cap")
     return Finding("ok", "disk", f"{show_size(free)} free")
@@ -109,7 +114,9 @@ def check_daemon(link: "Link") -> Finding:
     mode = os.stat(socket).st_mode & 0o777
     if mode & 0o077:
         return Finding("warn", "daemon", f"its socket {socket} has mode {mode:o}", "bide daemon restart")
-    return Finding("ok", "daemon", f"process {found['pid']}, version {found['version']}, {found['running']} jobs running")
+    return Finding(
+        "ok", "daemon", f"process {found['pid']}, version {found['version']}, {found['running']} jobs running"
+    )
 
 
 def check_keeper(path: str) -> Finding:

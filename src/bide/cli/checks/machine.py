@@ -47,7 +47,9 @@ def check_exit_info(release: str) -> Finding:
     version = tuple(int(number) for number in numbers[:2] if number.isdecimal())
     if version >= EXIT_INFO_KERNEL:
         return Finding("ok", "exit info", f"kernel {release} tells exit statuses by pidfd")
-    text = f"kernel {release} does not tell exit statuses by pidfd: if keeper and daemon die together, an end may be lost"
+    text = (
+        f"kernel {release} does not tell exit statuses by pidfd: if keeper and daemon die together, an end may be lost"
+    )
     return Finding("warn", "exit info", text, "Linux 6.15 or newer has it")
 
 
@@ -96,7 +98,11 @@ def check_cgroups(groups: dict[str, str], root: str = _CGROUPS) -> Finding:
 def _backend(name: str, groups: dict[str, str], root: str) -> str:
     for unified in (root, os.path.join(root, "unified")):
         path = unified + groups.get("", "/").rstrip("/")
-        if name in _words(f"{path}/cgroup.controllers") and os.access(f"{path}/cgroup.procs", os.W_OK) and os.access(path, os.W_OK):
+        if (
+            name in _words(f"{path}/cgroup.controllers")
+            and os.access(f"{path}/cgroup.procs", os.W_OK)
+            and os.access(path, os.W_OK)
+        ):
             return "cgroup v2"
     if name in groups and os.access(os.path.join(root, name) + groups[name].rstrip("/"), os.W_OK):
         return "cgroup v1"

@@ -1,0 +1,166 @@
+"""What the doctor finds, and what to do about it."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from tests.cli.shell import Shell
+from tests.cli.stub import Stub
+from tests.support import homes
+
+from bide.cli.checks import home as home_checks
+from bide.cli.checks import machine
+from bide.cli.checks.finding import Finding
+from bide.client.blocking import Link
+from bide.version import VERSION
+
+
+def test_a_usable_machine_passes(alone: Shell) -> None:
+    done = alone("doctor")
+    assert done.returncode == 0, done.stdout
+    checked = [line.split()[1] for line in done.stdout.decode().splitlines() if not line.startswith(" ")]
+    assert checked == ["home", "filesystem", "disk", "daemon", "keeper", "pidfd", "exit", "fence", "limits", "service"]
+    assert not alone.home.exists()
+
+
+def test_in_json_each_check_is_an_object(alone: Shell) -> None:
+    alone("daemon", "start")
+    checks = alone.json("doctor")["checks"]
+    assert {"level", "check", "text", "advice"} == set(checks[0])
+    assert any(check["check"] == "daemon" and "jobs running" in check["text"] for check in checks)
+
+
+def test_a_failure_is_the_status(alone: Shell) -> None:
+    alone.home.write_text("not a folder")
+    done = alone("doctor")
+    assert done.returncode == 1
+    assert b"fail  home" in done.stdout
+    assert b"set BIDE_HOME to another folder" in done.stdout
+
+
+def test_a_home_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    found = home_checks.check_home(str(tmp_path))
+    assert (found.level, found.advice) == ("warn", f"chmod 700 {tmp_path}")
+
+
+@pytest.mark.root
+def test_a_home_of_somebody_else_fails(tmp_path: Path) -> None:
+    os.chown(tmp_path, 1234, 1234)
+    assert home_checks.check_home(str(tmp_path)).level == "fail"
+
+
+def test_the_folder_above_a_missing_home_is_looked_at() -> None:
+    assert home_checks.nearest_folder("/usr/no/such/thing") == "/usr"
+    assert home_checks.check_home("/tmp/no/such/home").text.endswith("(made when it is first needed)")
+
+
+def test_a_socket_left_behind_is_said(tmp_path: Path) -> None:
+    (tmp_path / "bide.sock").touch()
+    assert "left from an earlier one" in home_checks.check_daemon(Link(str(tmp_path))).text
+
+
+@pytest.mark.parametrize(("kind", "level"), [("ext4", "ok"), ("nfs4", "warn"), ("tmpfs", "warn"), ("9p", "warn")])
+def test_filesystems_that_lose_jobs_are_a_warning(kind: str, level: str) -> None:
+    assert home_checks.check_filesystem(kind).level == level
+
+
+@pytest.mark.parametrize(("free", "level"), [(5 << 30, "ok"), (500 << 20, "warn"), (1 << 20, "fail")])
+def test_little_space_is_a_warning_and_none_a_failure(free: int, level: str) -> None:
+    assert home_checks.check_space(free).level == level
+
+
+def daemon_says(**facts: object) -> bytes:
+    body = json.dumps({"pid": 1, "version": VERSION, "running": 0} | facts).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+
+def test_a_daemon_of_another_version_is_a_warning(stub: Stub) -> None:
+    found = home_checks.check_daemon(stub([daemon_says(version="0.0.1")]))
+    assert (found.level, found.advice) == ("warn", "bide daemon restart  (jobs go on)")
+
+
+def test_a_socket_that_others_can_use_is_a_warning(stub: Stub) -> None:
+    (stub.home / "bide.sock").chmod(0o777)
+    assert home_checks.check_daemon(stub([daemon_says()])).level == "warn"
+    (stub.home / "bide.sock").chmod(0o600)
+    assert home_checks.check_daemon(stub([daemon_says()])).level == "ok"
+
+
+def test_a_daemon_that_hangs_is_a_failure(alone: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bide.cli.daemon.ANSWER_SECONDS", 0.1)
+    alone("daemon", "start")
+    daemon = homes.daemon_pid(alone.home)
+    os.kill(daemon, signal.SIGSTOP)
+    found = home_checks.check_daemon(Link(str(alone.home)))
+    os.kill(daemon, signal.SIGCONT)
+    assert found.level == "fail"
+    assert "has not answered" in found.text
+
+
+def test_the_kind_of_filesystem_is_known() -> None:
+    assert home_checks.filesystem_of("/proc/self") == "proc"
+
+
+@pytest.mark.parametrize(("content", "mode"), [(None, 0), ("#!/no/such/interpreter\n", 0o755), ("", 0o644)])
+def test_a_keeper_that_does_not_run_fails(tmp_path: Path, content: str | None, mode: int) -> None:
+    keeper = tmp_path / "keeper"
+    if content is not None:
+        keeper.write_text(content)
+        keeper.chmod(mode)
+    found = home_checks.check_keeper(str(keeper))
+    assert found.level == "fail"
+    assert "C compiler" in found.advice
+
+
+@pytest.mark.parametrize(
+    ("release", "level"),
+    [("6.18.44-fc", "ok"), ("6.15.0", "ok"), ("6.12.1-arch1", "warn"), ("5.10.0-21-amd64", "warn"), ("7.0-rc1", "ok")],
+)
+def test_kernels_that_tell_exit_statuses(release: str, level: str) -> None:
+    assert machine.check_exit_info(release).level == level
+
+
+@pytest.mark.parametrize(("abi", "level"), [(0, "warn"), (5, "warn"), (6, "ok"), (7, "ok")])
+def test_kernels_that_can_fence_signals(abi: int, level: str) -> None:
+    assert machine.check_landlock(abi).level == level
+
+
+def test_control_groups_of_both_kinds_are_found(tmp_path: Path) -> None:
+    unified = tmp_path / "two"
+    (unified / "mine").mkdir(parents=True)
+    (unified / "mine" / "cgroup.controllers").write_text("memory cpu pids\n")
+    (unified / "mine" / "cgroup.procs").touch()
+    assert machine.check_cgroups({"": "/mine"}, str(unified)).level == "ok"
+    (tmp_path / "one" / "memory" / "mine").mkdir(parents=True)
+    found = machine.check_cgroups({"memory": "/mine"}, str(tmp_path / "one"))
+    assert (found.level, found.text) == ("warn", "memory by cgroup v1, cpu by nothing, pids by sampling")
+
+
+def found_in(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> Finding:
+    """What is found in this control group if systemd answers so."""
+    program = tmp_path / "systemctl"
+    program.write_text(f"#!/bin/sh\necho {mode}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return machine.check_service({"": path})
+
+
+def test_a_service_that_would_end_jobs_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = found_in("/system.slice/agent.service", tmp_path, monkeypatch, "control-group")
+    assert (found.level, found.text) == ("warn", "in agent.service, KillMode=control-group: jobs end when it stops")
+    assert "KillMode=process" in found.advice
+
+
+def test_a_service_that_lets_jobs_live_is_fine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/user.slice/user-1000.slice/user@1000.service/app.slice/agent.service"
+    assert found_in(path, tmp_path, monkeypatch, "process").level == "ok"
+
+
+def test_without_systemd_there_is_nothing_to_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "its KillMode is not known" in machine.check_service({"": "/system.slice/agent.service"}).text
+    assert machine.check_service({"": "/user.slice/session-3.scope"}).text == "in session-3.scope"
+    assert machine.check_service({"": "/", "name=systemd": "/"}).level == "ok"
