@@ -6,10 +6,10 @@ import asyncio
 import statistics
 import time
 
+from bench.crowd import CROWD, crowd
 from bench.figures import Figure
 from bench.place import Place
 from bench.processes import cpu_seconds, keepers, memory_kb, private_kb
-from bench.crowd import CROWD, crowd
 
 _SETTLE_SECONDS = 1.5
 _IDLE_SECONDS = 5.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
+from bench.crowd import CROWD, crowd
 from bench.figures import Figure, Pairs, rounds
 from bench.peers import asyncio_true, many
 from bench.place import Place
 from bench.processes import keepers
-from bench.crowd import CROWD, crowd
 
 
 async def measure(place: Place) -> list[Figure]:

@@ -185,8 +185,16 @@ def test_a_filter_that_is_not_unicode_passes_nothing(shelf: Store) -> None:
     "name", [name for name, where in zip(CONDITIONS, ONE, strict=True) if where.since is where.until]
 )
 def test_a_list_by_one_condition_walks_its_index_in_order(plan: Plan, name: str) -> None:
-    steps = plan(*page_query(Filter(**{name: CONDITIONS[name]}), Place(), 10))
+    rare = {"phase": "running", "reason": "killed"}
+    steps = plan(*page_query(Filter(**{name: rare.get(name, CONDITIONS[name])}), Place(), 10))
     assert steps == [f"SEARCH jobs USING INDEX jobs_{name} ({name}=? AND rowid<?)"]
+
+
+@pytest.mark.parametrize(
+    "where", [Filter(phase="ended"), Filter(reason="exited"), Filter(label=""), Filter(kind="shell")], ids=said
+)
+def test_a_list_by_what_nearly_every_job_has_walks_from_the_newest(plan: Plan, where: Filter) -> None:
+    assert plan(*page_query(where, Place(), 10)) == ["SEARCH jobs USING INTEGER PRIMARY KEY (rowid<?)"]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +212,8 @@ def test_a_list_by_time_walks_the_index_of_times(plan: Plan, where: Filter) -> N
 def test_a_list_by_several_conditions_walks_one_index_in_order(plan: Plan, where: Filter) -> None:
     steps = plan(*page_query(where, Place(), 10))
     assert len(steps) == 1
-    assert steps[0].startswith("SEARCH jobs USING INDEX jobs_")
+    common = Filter(phase="ended", reason="exited"), Filter(label="")
+    assert steps[0].startswith("SEARCH jobs USING " + ("INTEGER PRIMARY KEY" if where in common else "INDEX jobs_"))
 
 
 def test_the_newest_jobs_are_read_without_an_index(plan: Plan) -> None:

@@ -14,7 +14,7 @@ from bide.keeper import folder, launch
 from bide.model.errors import BadRequest, InternalError, JobActive, JobEnded, NoStdin
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
-from bide.model.phase import Ended
+from bide.model.phase import Descendant, Ended
 from bide.runtime.core import Core, heard, now
 from bide.runtime.hub import Bell
 from bide.runtime.live import Live
@@ -36,7 +36,7 @@ async def kill(core: Core, ref: str, signal: int, grace: timedelta, by: str) -> 
         raise BadRequest(detail="grace cannot be negative; 0 means no escalation to KILL")
     job = core.find(ref)
     ended = isinstance(job.phase, Ended)
-    if ended and not core.with_facts(job).facts:
+    if ended and not _alive(core, job):
         return Killed(job=job, already_ended=True)
     token = secrets.token_hex(8)
     who = " ".join("".join(c if c.isprintable() else " " for c in by).split())[:100]
@@ -61,31 +61,36 @@ async def _ask(core: Core, job: Job, line: str, token: str, bell: Bell) -> None:
             if page.get("kill") == token and (done or page.get("left_count")):
                 return
             keeper = launch.holder(path)
-            if keeper is None and done and page.get("kill") != token:
-                _guard(core, job)
-                keeper = launch.holder(path)
+            if keeper is None and done:
+                if not _alive(core, core.find(job.id)):
+                    return
+                # Descendants outlived both the job and its keeper: a new keeper finds them by their start marker.
+                core.keeping.nursing.ask(path, replace=True)
             if keeper and keeper != asked and folder.command(path, line):
                 asked = keeper
-            with anyio.move_on_after(0.05 if keeper is None or keeper != asked else 1.0):
+            # A keeper about to leave may not hear us any more, and says nothing then.
+            with anyio.move_on_after(1.0 if keeper and keeper == asked and not done else 0.05):
                 await event.wait()
 
 
-def _guard(core: Core, job: Job) -> None:
-    """Descendants outlived both the job and its keeper: a new keeper finds them by their start marker."""
-    if core.with_facts(job).facts is not None:
-        core.keeping.nursing.ask(core.home.job(job.id), replace=True)
+def _alive(core: Core, job: Job) -> tuple[Descendant, ...]:
+    """What of an ended job still runs."""
+    facts = core.with_facts(job).facts
+    return () if facts is None else facts.alive
 
 
 def _report(core: Core, job: Job, token: str, *, already: bool) -> Killed:
     current = core.find(job.id)
     page = folder.read_live(core.home.job(job.id))
-    left = tuple(d for d in descendants_from_json(page.get("left")) if launch.is_alive(d.pid, d.start_ticks))
+    listed = {d for d in descendants_from_json(page.get("left")) if launch.is_alive(d.pid, d.start_ticks)}
+    left = listed | set(_alive(core, current))
     answered = page.get("kill") == token
+    over = isinstance(current.phase, Ended)
     return Killed(
         job=core.with_facts(current),
         signalled=page.get("signalled", 0) if answered else 0,
-        verified_empty=answered and not left,
-        survivors=left,
+        verified_empty=not left and (answered or over),
+        survivors=tuple(sorted(left, key=lambda descendant: descendant.pid)),
         already_ended=already,
     )
 
@@ -133,7 +138,7 @@ async def forget(core: Core, ref: str) -> None:
     job = core.find(ref)
     if not isinstance(job.phase, Ended):
         raise JobActive(job=job.id)
-    if core.with_facts(job).facts is not None:
+    if _alive(core, job):
         raise BadRequest(detail=f"descendants of {job.id} still run; end them with kill before forgetting it")
     await core.hub.settled(core.store.barrier())
     await core.hub.settled(core.store.forget(job.id, now()))

@@ -93,8 +93,7 @@ async def read(
     core: Core, ref: str, stream: Stream, offset: int | None, limit: int, lines: int | None, follow: timedelta | None
 ) -> Slice:
     """One slice; with `follow`, an empty one only when the time is up or nothing will come."""
-    if limit <= 0 or (offset is not None and offset < 0) or (lines is not None and lines < 0):
-        raise BadRequest(detail="limit must be above 0, offset and tail not negative")
+    _check(offset or 0, limit, lines or 0)
     job = core.find(ref)
     if lines is not None:
         return _tail_lines(core, job, stream, lines, limit)
@@ -112,8 +111,14 @@ async def read(
     return found if found.data else slice_at(core, live.job, stream, start, limit)
 
 
+def _check(offset: int, limit: int, lines: int = 0) -> None:
+    if limit <= 0 or offset < 0 or lines < 0:
+        raise BadRequest(detail="limit must be above 0, offset and tail not negative")
+
+
 async def grep(core: Core, ref: str, stream: Stream, offset: int, limit: int, pattern: str) -> Slice:
     """Whole lines that match, from an offset on, until the limit in bytes is reached."""
+    _check(offset, limit)
     wanted = compile_pattern(pattern)
     job = core.find(ref)
     return await anyio.to_thread.run_sync(_grep, core, job, stream, offset, limit, wanted)
@@ -157,7 +162,11 @@ class LineScanner:
         """Where the first line not yet given begins."""
 
     def lines(self, job: Job, *, partial: bool = False) -> Iterator[Match]:
-        """Every complete line from here on; with `partial`, or at the end, also an unfinished last one (not consumed)."""
+        """Every complete line from here on; at the end of the job also a last one without a newline.
+
+        With `partial`, also an unfinished line, which is given again when there is more of it. A line longer than
+        1 MiB is given in pieces.
+        """
         pending = b""
         at = self.offset
         while True:
@@ -166,15 +175,20 @@ class LineScanner:
                 pending = b""
                 self.offset = piece.offset
             at = piece.next
-            pending += piece.data
-            *whole, pending = pending.split(b"\n")
+            *whole, pending = (pending + piece.data).split(b"\n")
             for line in whole:
-                found = Match(self.stream, self.offset, line)
-                self.offset += len(line) + 1
-                yield found
-            if not piece.data or len(pending) > _LINE_MAX:
+                yield self._next(line, len(line) + 1)
+            if not piece.data:
                 break
-        if pending and (partial or isinstance(job.phase, Ended)):
-            yield Match(self.stream, self.offset, pending)
-        if len(pending) > _LINE_MAX:
-            self.offset += len(pending)
+            if len(pending) > _LINE_MAX:
+                yield self._next(pending, len(pending))
+                pending = b""
+        if pending and isinstance(job.phase, Ended):
+            yield self._next(pending, len(pending))
+        elif pending and partial:
+            yield self._next(pending, 0)
+
+    def _next(self, line: bytes, used: int) -> Match:
+        found = Match(self.stream, self.offset, line)
+        self.offset += used
+        return found

@@ -13,6 +13,13 @@ LIMIT = 1000
 
 _END_OF_TIME = (1 << 63) - 1
 _CURSOR = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})", re.ASCII)
+_PARTIAL = {
+    "jobs_phase": ("phase <> 'ended'",),
+    "jobs_reason": ("reason <> 'exited'",),
+    "jobs_label": ("label <> ''",),
+    "jobs_kind": ("kind <> 'shell'",),
+}
+"""What SQLite must read in a query to see that a partial index serves it."""
 _COLUMNS = ("phase", "reason", "session", "owner", "label", "kind", "name")
 
 
@@ -57,6 +64,7 @@ def page_query(where: Filter, before: Place, limit: int) -> tuple[str, Values]:
     values: Values = {column: value for column in _COLUMNS if (value := getattr(where, column)) is not None}
     conditions = [f"{column} = :{column}" for column in values]
     index = choose_index(where)
+    conditions += _PARTIAL.get(index or "", ())
     if where.since is not None:
         conditions.append("created_at >= :since")
         values["since"] = to_ms(where.since)
@@ -91,9 +99,6 @@ def choose_index(where: Filter) -> str | None:
         ("jobs_label", where.label not in (None, "")),
         ("jobs_created_at", where.since is not None or where.until is not None),
         ("jobs_owner", where.owner is not None),
-        ("jobs_kind", where.kind is not None),
-        ("jobs_label", where.label is not None),
-        ("jobs_reason", where.reason is not None),
-        ("jobs_phase", where.phase is not None),
+        ("jobs_kind", where.kind not in (None, "shell")),
     )
     return next((index for index, holds in preferences if holds), None)

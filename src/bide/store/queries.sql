@@ -64,11 +64,11 @@ SELECT {columns} FROM jobs {index} WHERE {conditions} ORDER BY {order} LIMIT :li
 
 -- active_jobs
 -- What is queued or running, in the order of acceptance.
-SELECT {columns} FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') ORDER BY seq
+SELECT {columns} FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') AND phase <> 'ended' ORDER BY seq
 
 -- count_active
 -- How many jobs are queued and running.
-SELECT phase, count(*) FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') GROUP BY phase
+SELECT phase, count(*) FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') AND phase <> 'ended' GROUP BY phase
 
 -- job_id
 -- The id, if there is such a job.

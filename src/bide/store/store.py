@@ -91,12 +91,12 @@ class Store:
     def start(self, id: str, started_at: datetime, pid: int) -> Future[bool]:  # noqa: A002
         """Move a queued job to running; False if it is not queued."""
         values: Values = {"id": id, **phase_values(Running(started_at, pid))}
-        return self._writer.submit(lambda connection: moves.move(connection, "start_job", values))
+        return self._writer.submit(lambda connection: moves.move(connection, "start_job", values), lazy=True)
 
     def end(self, id: str, ended: Ended) -> Future[bool]:  # noqa: A002
         """Move a queued or running job to ended; False if it is neither. The first end stays."""
         values: Values = {"id": id, **phase_values(ended)}
-        return self._writer.submit(lambda connection: moves.move(connection, "end_job", values))
+        return self._writer.submit(lambda connection: moves.move(connection, "end_job", values), lazy=True)
 
     def forget(self, id: str, at: datetime) -> Future[bool]:  # noqa: A002
         """Replace an ended job by a tombstone; False if there is no ended job with this id."""

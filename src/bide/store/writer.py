@@ -1,4 +1,9 @@
-"""The one thread that writes: it commits together what was asked for meanwhile, and answers after the commit."""
+"""The one thread that writes: it commits together what was asked for meanwhile, and answers after the commit.
+
+Writes that repeat what a job's folder already says (a start, an end) are *lazy*: they wait a moment for company, and a
+transaction of nothing else is not synced. A crash of ours loses none of them, a power cut at most those, and the folder
+has them.
+"""
 
 import sqlite3
 import threading
@@ -6,12 +11,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from bide.store.faults import fault
 
 BATCH = 256
+_LINGER = 0.003
 
 T = TypeVar("T")
 
@@ -19,10 +25,11 @@ T = TypeVar("T")
 class _Write(Generic[T]):
     """Something to do in a transaction, and the future of whoever asked for it."""
 
-    __slots__ = ("_act", "_failure", "_result", "future")
+    __slots__ = ("_act", "_failure", "_result", "future", "lazy")
 
-    def __init__(self, act: Callable[[sqlite3.Connection], T]) -> None:
+    def __init__(self, act: Callable[[sqlite3.Connection], T], *, lazy: bool) -> None:
         self._act = act
+        self.lazy = lazy
         self._failure: Exception | None = None
         self.future: Future[T] = Future()
         # A caller who stops waiting takes nothing back: a running future cannot be cancelled.
@@ -64,6 +71,7 @@ class Writer:
         self._asked = 0
         self._done = 0
         self._closed = False
+        self._full = True
         self._thread = threading.Thread(target=self._work, name="bide-store", daemon=True)
         self._thread.start()
 
@@ -72,12 +80,12 @@ class Writer:
         """Whether everything asked for was committed or has failed."""
         return self._asked == self._done
 
-    def submit(self, act: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Do `act` in the next transaction; the future has its result when that is on disk.
+    def submit(self, act: Callable[[sqlite3.Connection], T], *, lazy: bool = False) -> Future[T]:
+        """Do `act` in the next transaction; the future has its result when that is on disk (lazy: in the system's hands).
 
         An exception of `act` undoes it alone. A failing commit fails everything in it.
         """
-        write = _Write(act)
+        write = _Write(act, lazy=lazy)
         with self._lock:
             if self._closed:
                 raise RuntimeError("the store is closed")
@@ -104,8 +112,11 @@ class Writer:
         """What is queued, at most BATCH at a time, until the queue is closed."""
         while (write := self._queue.get()) is not None:
             batch = [write]
-            while len(batch) < BATCH and not self._queue.empty():
-                following = self._queue.get()
+            while len(batch) < BATCH and (not self._queue.empty() or batch[-1].lazy):
+                try:
+                    following = self._queue.get(timeout=_LINGER)
+                except Empty:
+                    break
                 if following is None:
                     yield batch
                     return
@@ -115,6 +126,7 @@ class Writer:
     def _commit(self, batch: list[_Write[Any]]) -> Exception | None:
         connection = self._connection
         try:
+            self._sync(full=not all(write.lazy for write in batch))
             connection.execute("BEGIN IMMEDIATE")
             for write in batch:
                 write.attempt(connection)
@@ -124,3 +136,8 @@ class Writer:
                 connection.rollback()
             return error
         return None
+
+    def _sync(self, *, full: bool) -> None:
+        if full is not self._full:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+            self._full = full

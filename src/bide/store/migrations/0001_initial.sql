@@ -31,12 +31,14 @@ CREATE UNIQUE INDEX jobs_active_name ON jobs (name, owner) WHERE phase <> 'ended
 CREATE UNIQUE INDEX jobs_key ON jobs (owner, key) WHERE key IS NOT NULL;
 
 -- One index per filter of a list. Each ends in `seq`, as every index does, so a page is read in order from any of them.
-CREATE INDEX jobs_phase ON jobs (phase);
-CREATE INDEX jobs_reason ON jobs (reason) WHERE reason IS NOT NULL;
+-- What nearly every job has (ended, exited, no label) is not indexed: a walk from the newest finds it at once, and each
+-- index less is a page less to write for every job.
+CREATE INDEX jobs_phase ON jobs (phase) WHERE phase <> 'ended';
+CREATE INDEX jobs_reason ON jobs (reason) WHERE reason <> 'exited';
 CREATE INDEX jobs_session ON jobs (session) WHERE session IS NOT NULL;
 CREATE INDEX jobs_owner ON jobs (owner);
-CREATE INDEX jobs_label ON jobs (label);
-CREATE INDEX jobs_kind ON jobs (kind);
+CREATE INDEX jobs_label ON jobs (label) WHERE label <> '';
+CREATE INDEX jobs_kind ON jobs (kind) WHERE kind <> 'shell';
 CREATE INDEX jobs_name ON jobs (name) WHERE name IS NOT NULL;
 CREATE INDEX jobs_created_at ON jobs (created_at);
 
