@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -128,6 +129,8 @@ def test_the_log_can_be_followed(alone: Shell) -> None:
         log.rename(alone.home / "daemon.log.1")
         log.write_text("after it was begun anew\n")
         assert process.stdout.readline() == b"after it was begun anew\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
 
 
 def test_a_daemon_that_cannot_start_says_why(alone: Shell) -> None:

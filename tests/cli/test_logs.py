@@ -73,6 +73,15 @@ def test_what_was_dropped_is_said(bide: Shell) -> None:
     assert len(done.stdout) < 1_000_000
 
 
+def test_in_json_what_was_dropped_is_an_object(bide: Shell) -> None:
+    job = bide.background("seq 1 200000", "--output-cap", "256K")
+    bide("wait", job)
+    dropped, *pieces, ended = map(json.loads, bide.out("logs", "-f", "--json", "--stream", "out", job).splitlines())
+    assert (dropped["event"], dropped["stream"], dropped["from"]) == ("dropped", "out", 0)
+    assert pieces[0]["offset"] == dropped["to"]
+    assert ended["event"] == "ended"
+
+
 def test_following_goes_on_to_the_end(bide: Shell, tmp_path: Path) -> None:
     job = bide.background(f"echo a; echo x >&2; until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo b")
     with bide.started("logs", "-f", job) as process:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -210,6 +211,24 @@ def test_when_nobody_reads_the_output_the_job_goes_on(bide: Shell) -> None:
     assert "nobody reads the output any more" in said
     job = said.partition("bide kill ")[2].strip()
     assert bide("wait", job).returncode == 8
+
+
+def test_what_was_dropped_before_it_could_be_shown_is_said(bide: Shell) -> None:
+    words = ("run", "--name", "dropping", "--output-cap", "256K", "-c", "echo begin >&2; seq 1 3000000")
+    with bide.started(*words) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"begin\n"
+        assert bide("wait", "dropping").returncode == 0
+        out = process.stdout.read()
+        notes = process.stderr.read().decode()
+        assert process.wait() == 0
+    whole = "".join(f"{number}\n" for number in range(1, 3_000_001)).encode()
+    cuts = [tuple(map(int, cut)) for cut in re.findall(r"\(from (\d+) to (\d+)\) were dropped", notes)]
+    assert cuts
+    for start, end in reversed(cuts):
+        whole = whole[:start] + whole[end:]
+    assert out == whole
 
 
 def test_closed_standard_streams_are_no_trouble(alone: Shell) -> None:

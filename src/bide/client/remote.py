@@ -41,7 +41,10 @@ class RemoteJobs:
             check(request)
         else:
             request = Request.of(command, **options)
-        body = await self._transport.call("POST", "/v1/jobs", request_to_json(_completed(request)))
+        wanted = request_to_json(_completed(request))
+        # With a key of our own no job can have it yet; a second attempt cannot be so sure.
+        first = wanted if request.key else {**wanted, "new_key": True}
+        body = await self._transport.call_once("/v1/jobs", first, wanted)
         return Ran(
             job=job_from_json(body["job"]),
             joined=body["joined"],

@@ -41,24 +41,29 @@ class Transport:
         self, method: str, path: str, body: Json | None = None, *, query: Query | None = None, again: bool = True
     ) -> Json:
         """A request and its JSON answer; raises the error it carries."""
-        answer = await self._ask(request(method, path, body, query), again=again)
-        return answer.json()
+        message = request(method, path, body, query)
+        return (await self._ask(message, message if again else None)).json()
+
+    async def call_once(self, path: str, first: Json, again: Json) -> Json:
+        """A POST that says `again` where it may have been heard before."""
+        return (await self._ask(request("POST", path, first), request("POST", path, again))).json()
 
     async def raw(self, method: str, path: str, *, query: Query | None = None) -> tuple[Mapping[str, str], bytes]:
         """A request and the headers and bytes of its answer."""
-        answer = await self._ask(request(method, path, None, query), again=True)
+        message = request(method, path, None, query)
+        answer = await self._ask(message, message)
         if answer.status >= 400:
             raise error_of(answer.json(), answer.status)
         return answer.headers, answer.take()
 
-    async def _ask(self, message: bytes, *, again: bool) -> Answer:
+    async def _ask(self, message: bytes, again: bytes | None) -> Answer:
         for attempt in range(_TRIES):
-            stream, fresh = await self._connection()
+            # What may be asked once only is not risked on a kept connection, which a restart may have closed.
+            stream = await self._connection(kept=again is not None)
             try:
-                return await self._exchange(stream, message)
+                return await self._exchange(stream, message if attempt == 0 else again or b"")
             except _DaemonGone as error:
-                # A kept connection that a restart closed has carried nothing, so it may always be tried anew.
-                if (not again and fresh) or attempt + 1 == _TRIES:
+                if again is None or attempt + 1 == _TRIES:
                     detail = "it ended before it answered, so it is not known whether this was done"
                     raise DaemonUnavailable(home=self._home, detail=detail) from error
         raise AssertionError
@@ -82,11 +87,11 @@ class Transport:
             await stream.aclose()
         return answer
 
-    async def _connection(self) -> tuple[UNIXSocketStream, bool]:
-        if self._idle:
-            return self._idle.pop(), False
+    async def _connection(self, *, kept: bool) -> UNIXSocketStream:
+        if kept and self._idle:
+            return self._idle.pop()
         sock = try_connect(self._home) or await self._start()
-        return await UNIXSocketStream.from_socket(sock.detach()), True
+        return await UNIXSocketStream.from_socket(sock.detach())
 
     async def _start(self) -> socket:
         """A connection to a daemon that was not there; callers at the same time start one together."""

@@ -12,12 +12,12 @@ import signal
 import socket
 import struct
 import sys
+from asyncio import BaseTransport
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 import anyio
-from anyio.abc import SocketAttribute, SocketListener, SocketStream
 
 from bide import config
 from bide.api import Filter
@@ -28,7 +28,7 @@ from bide.runtime.core import now
 from bide.runtime.events import LocalEvents
 from bide.runtime.local import LocalJobs, open_jobs
 from bide.version import VERSION
-from bide.web.http import serve_connection
+from bide.web.http import serving
 from bide.web.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -37,6 +37,7 @@ SOCKET = "bide.sock"
 _LOG_BYTES = 2 * 1024 * 1024
 _BACKLOG = 512
 _PATIENCE = 30.0
+_GC_EVERY = 20_000
 _LOOK_AGAIN = 0.02
 _CREDENTIALS = struct.Struct("3i")
 
@@ -128,7 +129,6 @@ async def _serve(home: str) -> None:
         started_at = now()
         listening = jobs.core.home.bind(SOCKET, socket.SOCK_STREAM)
         listening.listen(_BACKLOG)
-        listener = await SocketListener.from_socket(listening)
 
         def info() -> dict[str, Any]:
             counts = jobs.core.store.counts()
@@ -144,7 +144,7 @@ async def _serve(home: str) -> None:
                 "keeper": launch.KEEPER,
             }
 
-        async with listener, anyio.create_task_group() as group:
+        async with anyio.create_task_group() as group:
             routes = Routes(
                 jobs,
                 LocalEvents(jobs.core),
@@ -153,35 +153,29 @@ async def _serve(home: str) -> None:
                 stop=group.cancel_scope.cancel,
             )
 
-            async def connection(stream: SocketStream) -> None:
-                if _peer_uid(stream) != os.geteuid():
-                    await stream.aclose()
-                    return
-                try:
-                    await serve_connection(stream, routes)
-                except* Exception:
-                    log.exception("a connection failed")
-
-            group.start_soon(_obey_signals, jobs, group.cancel_scope)
-            group.start_soon(listener.serve, connection)
-            log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.table.live))
-            _say({"ready": True, "pid": os.getpid()})
-            gc.freeze()
+            async with serving(listening, routes, _is_ours):
+                log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.table.live))
+                _say({"ready": True, "pid": os.getpid()})
+                gc.freeze()
+                gc.set_threshold(_GC_EVERY)
+                await _obey_signals(jobs)
+            group.cancel_scope.cancel()
         log.info("stopped")
 
 
-def _peer_uid(stream: SocketStream) -> int:
-    raw = stream.extra(SocketAttribute.raw_socket)
-    _, uid, _ = _CREDENTIALS.unpack(raw.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return uid
+def _is_ours(transport: BaseTransport) -> bool:
+    """Whether who connected is the user that we are."""
+    peer: socket.socket = transport.get_extra_info("socket")
+    _, uid, _ = _CREDENTIALS.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    return uid == os.geteuid()
 
 
-async def _obey_signals(jobs: LocalJobs, scope: anyio.CancelScope) -> None:
+async def _obey_signals(jobs: LocalJobs) -> None:
+    """Returns when told to stop."""
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD) as signals:
         async for number in signals:
             if number in (signal.SIGTERM, signal.SIGINT):
                 log.info("told to stop by signal %d; jobs go on", number)
-                scope.cancel()
                 return
             if number == signal.SIGCHLD:
                 jobs.core.keeping.reap_orphans()

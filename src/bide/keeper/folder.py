@@ -94,20 +94,17 @@ def _spec(job: Job, orders: Orders) -> bytes:
         ("memory_sampled", limits.memory_bytes if enforced.get("memory") == "sampled" else 0),
         ("pids_sampled", limits.pids if enforced.get("pids") == "sampled" else 0),
     ]
-    parts = [os.fsencode(f"{key}={value}") for key, value in records]
+    parts = [f"{key}={value}" for key, value in records]
     for key, values in orders.groups.items():
-        parts += [os.fsencode(f"{key}={value}") for value in values]
-    parts += _counted("starter", orders.starter) + _counted("argv", spec.argv)
-    parts += _counted("env", [f"{key}={value}" for key, value in orders.env.items()])
-    return b"\0".join(parts) + b"\0"
+        parts += [f"{key}={value}" for value in values]
+    env = [f"{key}={value}" for key, value in orders.env.items()]
+    for key, values in (("starter", orders.starter), ("argv", spec.argv), ("env", env)):
+        parts += [f"{key}={len(values)}", *values]
+    return os.fsencode("\0".join(parts)) + b"\0"
 
 
 def _ms(duration: timedelta | None) -> int:
     return ms(duration) or 0
-
-
-def _counted(key: str, values: Sequence[str]) -> list[bytes]:
-    return [os.fsencode(f"{key}={len(values)}"), *(os.fsencode(value) for value in values)]
 
 
 def _write(path: str, data: bytes) -> None:

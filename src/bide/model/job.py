@@ -28,6 +28,15 @@ def make_id(now_ms: int, random_bits: int) -> JobId:
     return JobId("j" + "".join(digits))
 
 
+def id_after(previous: str) -> JobId:
+    """The next id in order, for when the clock stands still or runs backwards."""
+    number = 1
+    for digit in previous[1:]:
+        number = (number << 5) | _ALPHABET.index(digit)
+    number += 1
+    return JobId("j" + "".join(_ALPHABET[(number >> shift) & 31] for shift in range(45, -1, -5)))
+
+
 def check_name(name: str) -> str:
     """The name, if it can be one."""
     if not NAME_PATTERN.match(name):

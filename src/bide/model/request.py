@@ -70,6 +70,8 @@ class Request:
     """How long a foreground run may take before it is deferred; `None` waits for the end."""
     key: str | None = None
     """Asking again with the same key gives the same job."""
+    new_key: bool = False
+    """The key was made for this very call and never sent before, so that no job can have it."""
     umask: int = 0o022
 
     @staticmethod

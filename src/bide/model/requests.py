@@ -13,6 +13,7 @@ _PLAIN: dict[str, fields.Kind] = {
     "label": fields.is_text,
     "owner": fields.is_text,
     "key": fields.is_text,
+    "new_key": fields.is_flag,
     "stdin": fields.is_flag,
     "pty": fields.is_flag,
     "merge": fields.is_flag,
@@ -31,14 +32,19 @@ _FIELDS: dict[str, fields.Kind] = {
 }
 
 
+_DEFAULT = Request("")
+
+
 def request_to_json(request: Request) -> Json:
-    """A request for `run`."""
-    body: Json = {key: getattr(request, key) for key in _PLAIN}
+    """A request for `run`; what is as usual is left out."""
+    body: Json = {key: value for key in _PLAIN if (value := getattr(request, key)) != getattr(_DEFAULT, key)}
     body["command"] = request.command if isinstance(request.command, str) else list(request.command)
-    body["limits"] = limits_to_json(request.limits)
-    body["deadline_ms"] = ms(request.deadline)
-    body["env"] = dict(request.env)
-    body["base_env"] = None if request.base_env is None else dict(request.base_env)
+    if request.limits != _DEFAULT.limits:
+        body["limits"] = limits_to_json(request.limits)
+    if request.deadline != _DEFAULT.deadline:
+        body["deadline_ms"] = ms(request.deadline)
+    if request.env:
+        body["env"] = dict(request.env)
     return body
 
 
@@ -48,7 +54,8 @@ def request_from_json(body: Json) -> Request:
     if "command" not in found:
         raise BadRequest(detail="'run' needs a command: a string (for a shell) or a list of words")
     command = found.pop("command")
-    found["limits"] = limits_from_json(found.get("limits", {}))
+    if "limits" in found:
+        found["limits"] = limits_from_json(found["limits"])
     if "deadline_ms" in body:
         found["deadline"] = from_ms(found.pop("deadline_ms", None))
     request = Request(command if isinstance(command, str) else tuple(command), **found)

@@ -32,6 +32,8 @@ class Core:
     home: Home
     hub: Hub
     keeping: Keeping
+    newest_id: str = ""
+    """The greatest id given so far."""
 
     @property
     def store(self) -> Store:

@@ -124,7 +124,8 @@ def _opened(home: str) -> Generator[Core]:
         parts.callback(lambda: keeping.store.close())  # noqa: PLW0108
         parts.callback(keeping.close)
         recovery.recover(place, keeping)
-        yield Core(place, hub, keeping)
+        newest = keeping.store.page(Filter(), 1, None).jobs
+        yield Core(place, hub, keeping, newest[0].id if newest else "")
 
 
 @contextlib.asynccontextmanager

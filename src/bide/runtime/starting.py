@@ -17,7 +17,7 @@ from bide.keeper import folder, groups, launch
 from bide.keeper.groups import Group
 from bide.kinds import shell
 from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse
-from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, make_id
+from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
 from bide.model.phase import Queued
 from bide.model.request import TAIL_BYTES, Request
@@ -37,7 +37,7 @@ async def run(core: Core, request: Request) -> Ran:
 
 
 def _find_joined(core: Core, request: Request) -> Job | None:
-    if request.key is None:
+    if request.key is None or request.new_key:
         return None
     owner = request.owner or DEFAULT_OWNER
     live = core.keeping.table.with_key(owner, request.key)
@@ -118,10 +118,12 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
 
 
 def _new_id(core: Core) -> JobId:
-    while True:
-        job_id = make_id(time.time_ns() // 1_000_000, random.getrandbits(10))
-        if job_id not in core.keeping.table.live and not os.path.exists(core.home.job(job_id)):
-            return job_id
+    """Ids only ever rise, whatever the clock does, so that none is given twice."""
+    job_id = make_id(time.time_ns() // 1_000_000, random.getrandbits(10))
+    if job_id <= core.newest_id:
+        job_id = id_after(core.newest_id)
+    core.newest_id = job_id
+    return job_id
 
 
 @cache
