@@ -79,7 +79,7 @@ def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 def test_inside_a_job_the_keeper_is_asked(
     instead: Path, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(instead, """echo '{"ready": true}'; touch $0.ran""")
+    write(instead, """touch $0.ran; echo '{"ready": true}'""")
     (home / "jobs" / "j1").mkdir(parents=True)
     os.mkfifo(home / "jobs" / "j1" / "ctl")
     ctl = os.open(home / "jobs" / "j1" / "ctl", os.O_RDONLY | os.O_NONBLOCK)

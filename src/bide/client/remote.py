@@ -158,4 +158,4 @@ async def connect(home: str) -> AsyncGenerator[RemoteJobs]:
     try:
         yield RemoteJobs(transport)
     finally:
-        await transport.aclose()
+        transport.close()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
-from anyio.abc import UNIXSocketStream
 
 from bide.client.http1 import Answer, error_of, request
 from bide.client.start import ensure_daemon, try_connect
@@ -21,11 +20,42 @@ if TYPE_CHECKING:
 _TRIES = 5
 _KEPT = 32
 _RECEIVE = 256 * 1024
-_GONE = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError)
 
 
 class _DaemonGone(Exception):
     """The connection ended before an answer came."""
+
+
+class _Line:
+    """One connection: the bare socket, because a stream costs more than the rest of a call together."""
+
+    def __init__(self, sock: socket) -> None:
+        sock.setblocking(False)  # noqa: FBT003 - the standard library's own signature
+        self._sock = sock
+        self._fd = sock.fileno()
+
+    async def send(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._sock.send(view) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self._fd)
+
+    async def receive(self) -> bytes:
+        while True:
+            # An answer takes at least as long as a process, so look only once there is something to see.
+            await anyio.wait_readable(self._fd)
+            try:
+                data = self._sock.recv(_RECEIVE)
+            except BlockingIOError:
+                continue
+            if not data:
+                raise ConnectionResetError
+            return data
+
+    def close(self) -> None:
+        self._sock.close()
 
 
 class Transport:
@@ -34,7 +64,7 @@ class Transport:
     def __init__(self, home: str) -> None:
         """Connects when it is first used."""
         self._home = home
-        self._idle: list[UNIXSocketStream] = []
+        self._idle: list[_Line] = []
         self._starting = anyio.Lock()
 
     async def call(
@@ -59,39 +89,38 @@ class Transport:
     async def _ask(self, message: bytes, again: bytes | None) -> Answer:
         for attempt in range(_TRIES):
             # What may be asked once only is not risked on a kept connection, which a restart may have closed.
-            stream = await self._connection(kept=again is not None)
+            line = await self._connection(kept=again is not None)
             try:
-                return await self._exchange(stream, message if attempt == 0 else again or b"")
+                return await self._exchange(line, message if attempt == 0 else again or b"")
             except _DaemonGone as error:
                 if again is None or attempt + 1 == _TRIES:
                     detail = "it ended before it answered, so it is not known whether this was done"
                     raise DaemonUnavailable(home=self._home, detail=detail) from error
         raise AssertionError
 
-    async def _exchange(self, stream: UNIXSocketStream, message: bytes) -> Answer:
+    async def _exchange(self, line: _Line, message: bytes) -> Answer:
         answer = Answer()
         try:
-            await stream.send(message)
+            await line.send(message)
             while not answer.complete:
-                answer.feed(await stream.receive(_RECEIVE))
-        except _GONE as error:
-            await stream.aclose()
+                answer.feed(await line.receive())
+        except ConnectionError as error:
+            line.close()
             raise _DaemonGone from error
         except BaseException:
-            with anyio.CancelScope(shield=True):
-                await stream.aclose()
+            line.close()
             raise
         if answer.keeps_alive and len(self._idle) < _KEPT:
-            self._idle.append(stream)
+            self._idle.append(line)
         else:
-            await stream.aclose()
+            line.close()
         return answer
 
-    async def _connection(self, *, kept: bool) -> UNIXSocketStream:
+    async def _connection(self, *, kept: bool) -> _Line:
         if kept and self._idle:
             return self._idle.pop()
         sock = try_connect(self._home) or await self._start()
-        return await UNIXSocketStream.from_socket(sock.detach())
+        return _Line(sock)
 
     async def _start(self) -> socket:
         """A connection to a daemon that was not there; callers at the same time start one together."""
@@ -104,9 +133,8 @@ class Transport:
             raise DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
         return sock
 
-    async def aclose(self) -> None:
+    def close(self) -> None:
         """Close what was kept."""
-        with anyio.CancelScope(shield=True):
-            for stream in self._idle:
-                await stream.aclose()
+        for line in self._idle:
+            line.close()
         self._idle.clear()
