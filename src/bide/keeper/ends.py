@@ -28,7 +28,7 @@ def ended(job: Job, record: dict[str, Any]) -> Ended:
         reason=reason,
         exit_code=code,
         signal=record["signal"] if record["signal"] >= 0 else None,
-        by=record["by"],
+        by=_text(record["by"]),
         error=record.get("error") or _sentence(job, reason, record),
         errno=record["errno"],
         duration=timedelta(milliseconds=max(record["duration_ms"], 0)),
@@ -41,6 +41,11 @@ def ended(job: Job, record: dict[str, Any]) -> Ended:
     )
     started_at = None if never_ran else instant(record["started_wall"])
     return Ended(ended_at=instant(record["ended_wall"]), end=end, started_at=started_at, pid=record["pid"] or None)
+
+
+def _text(written: str) -> str:
+    """What the keeper wrote, which escapes bytes and not characters, and may have cut the last one."""
+    return written.encode("latin-1", "ignore").decode("utf-8", "ignore")
 
 
 def usage(record: dict[str, Any], *, cgroup: bool, live: bool = False) -> Usage:

@@ -19,6 +19,7 @@ from bide.model.job import Job
 from bide.model.messages import job_from_json, job_to_json, ms
 
 RECORD = 4096
+_SMALL = 64 * 1024
 MARKER = "BIDE_JOB"
 
 
@@ -120,10 +121,16 @@ def _write(path: str, data: bytes) -> None:
 def read_small(path: str) -> bytes | None:
     """The whole of a small file, or `None` if it is not there."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    try:
+        data = os.read(fd, _SMALL)
+        while len(data) % _SMALL == 0 and (more := os.read(fd, _SMALL)):
+            data += more
+    finally:
+        os.close(fd)
+    return data
 
 
 def read_spec(path: str) -> tuple[Job, str] | None:

@@ -9,7 +9,6 @@ import contextlib
 import logging
 import os
 import signal
-import socket
 import time
 
 from bide.keeper import ends, folder, launch
@@ -18,6 +17,7 @@ from bide.model.phase import Ended, Queued, Reason, Running
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.live import Live, Table
+from bide.runtime.notes import Notes
 from bide.runtime.nursing import Nursing
 from bide.store.store import Store
 
@@ -25,7 +25,6 @@ log = logging.getLogger(__name__)
 
 _KEEPER_REFUSED = {5: "its folder is not complete", 6: "its folder cannot be written (is the disk full?)"}
 _ATTEMPTS = 20
-_NOTE_BYTES = 256
 
 
 class Keeping:
@@ -41,8 +40,7 @@ class Keeping:
         self.events = Bell()
         self.orphans = False
         """Whether keepers have died here, so that their jobs' processes may be ours to reap."""
-        self._notes = home.bind("notify.sock", socket.SOCK_DGRAM)
-        hub.watch(self._notes.fileno(), self._read_notes)
+        self._notes = Notes(home, hub, self._noted)
         self.nursing = Nursing(hub, self._keeper_made, self._nursery_gone)
         self._unkept: list[Live] = []
 
@@ -114,23 +112,21 @@ class Keeping:
         live.keeper_fd = fd
         self.hub.watch(fd, lambda: self._keeper_ended(live))
 
-    def _read_notes(self) -> None:
-        while True:
-            try:
-                data, fds, _, _ = socket.recv_fds(self._notes, _NOTE_BYTES, 2)
-            except BlockingIOError:
-                return
-            what, _, job = data.decode("ascii", "replace").partition(" ")
-            live = self.table.live.get(job)
-            if what == "killed" and job in self.kills:
-                self.kills[job].ring()
-            if live is None:
-                for fd in fds:
-                    os.close(fd)
-            else:
-                self._noted(live, what, fds)
+    def _noted(self, what: str, job: str, fds: list[int]) -> None:
+        live = self.table.live.get(job)
+        if what == "killed" and job in self.kills:
+            self.kills[job].ring()
+        if live is None:
+            for fd in fds:
+                os.close(fd)
+        elif what.startswith("fds"):
+            live.hold(what, fds)
+        elif what.startswith("refused-"):
+            live.refused = int(what.removeprefix("refused-"))
+        else:
+            self._look(live, what)
 
-    def _noted(self, live: Live, what: str, fds: list[int]) -> None:
+    def _look(self, live: Live, what: str) -> None:
         if what == "output":
             live.output.ring()
         elif what == "started":
@@ -139,10 +135,6 @@ class Keeping:
             self.take_end(live)
         elif what == "waiting":
             live.changed.ring()
-        elif what.startswith("fds"):
-            live.hold(what, fds)
-        elif what.startswith("refused-"):
-            live.refused = int(what.removeprefix("refused-"))
 
     def take_start(self, live: Live) -> None:
         """Move to running what the folder says has started."""
@@ -175,7 +167,8 @@ class Keeping:
         live.close_escrow()
         live.changed.ring()
         live.output.ring()
-        self._store_end(live, phase)
+        # Those who wait are answered first; the record is on disk already, the row can follow.
+        self.hub.call_soon(lambda: self._store_end(live, phase))
 
     def _store_end(self, live: Live, phase: Ended) -> None:
         def committed() -> None:
@@ -193,7 +186,7 @@ class Keeping:
         os.close(live.keeper_fd)
         live.keeper_fd = -1
         live.keeper = 0
-        self._read_notes()
+        self._notes.read()
         if self.take_end(live):
             return
         if live.refused in _KEEPER_REFUSED:
@@ -296,5 +289,4 @@ class Keeping:
                     self.hub.unwatch(fd)
                     os.close(fd)
             live.close_escrow()
-        self.hub.unwatch(self._notes.fileno())
         self._notes.close()

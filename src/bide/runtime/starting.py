@@ -59,8 +59,9 @@ def _accept(core: Core, request: Request) -> Live:
         raise _refusal(core, error) from error
     live = core.keeping.table.add(job, prepared)
     live.open_escrow()
-    live.inserted = core.store.insert(job)
     core.keeping.start(live)
+    # Asked for last: from here on the writing thread wants the interpreter as well.
+    live.inserted = core.store.insert(job)
     live.inserted.add_done_callback(lambda _: core.hub.call_soon(lambda: core.keeping.committed(live)))
     return live
 

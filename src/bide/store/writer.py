@@ -36,7 +36,13 @@ class _Write(Generic[T]):
         self.future.set_running_or_notify_cancel()
 
     def attempt(self, connection: sqlite3.Connection) -> None:
-        """Do it, or undo it alone. Raises only when SQLite gave up the whole transaction."""
+        """Do it, or undo it alone. Raises only when SQLite gave up the whole transaction.
+
+        A lazy write is a guarded update and its event: it does nothing or all, and has nothing to undo.
+        """
+        if self.lazy:
+            self._result = self._act(connection)
+            return
         connection.execute("SAVEPOINT one")
         try:
             self._result = self._act(connection)
