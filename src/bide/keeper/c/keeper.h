@@ -70,6 +70,7 @@ struct keeper {
     int leader_fd, ctl, notify, report, master, in_file, in_pipe, children_fd, oom_fd, live;
     bool in_closed, watch, watch_due, waiting, tell_ended;
     i64 in_pos;
+    i64 started_note_at; /* the daemon is told of the start a moment later: many programs are over by then */
     i64 last_output, ended_mono, ended_wall, drain_until, watch_at, small_until, stall_at;
     char reason[16], by[BY]; /* the intent: why the job is being ended, set before the first signal */
     struct kill kill;

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LATE_MS = 250, FULL_MS = 2000, RETRY_MS = 250, GUARD_MS = 5000, NOTE_MS = 10, WITNESS_MS = 2000, TICK_MS = 10 };
+enum { LATE_MS = 250, FULL_MS = 2000, RETRY_MS = 250, GUARD_MS = 5000, NOTE_MS = 10, SETTLE_MS = 3, WITNESS_MS = 2000, TICK_MS = 10 };
 enum { LOCKED = 3, ALREADY = 4, BAD_SPEC = 5, NO_ROOM = 6 };
 
 struct keeper k = {.leader_fd = -1, .ctl = -1, .notify = -1, .report = -1, .master = -1, .in_file = -1, .in_pipe = -1,
@@ -80,7 +80,7 @@ static void read_report(void) {
     close(k.report);
     k.report = -1;
     if (n != 0) return;
-    tell("started");
+    k.started_note_at = mono_ms() + SETTLE_MS;
     tell_fds();
 }
 
@@ -196,7 +196,7 @@ static int next_wait(i64 now) {
     if (k.watch && k.watch_due && !k.ended) next = sooner(next, k.watch_at > now ? k.watch_at : now + 1);
     if (k.leader_done && !k.ended) next = sooner(next, stalled ? now + RETRY_MS : now + TICK_MS);
     if (k.ended) next = sooner(next, now + (k.tell_ended || k.kill.active ? RETRY_MS : k.replacing ? GUARD_MS : 60 * GUARD_MS));
-    if (!k.leader_done) next = sooner(sooner(next, k.sample_at), k.wait_at);
+    if (!k.leader_done) next = sooner(sooner(sooner(next, k.sample_at), k.wait_at), k.started_note_at);
     if (next == 0) return -1;
     return next <= now ? 0 : (int)(next - now);
 }
@@ -266,6 +266,10 @@ static void step(void) {
     control_read();
     if (k.oom_fd >= 0 && read(k.oom_fd, &count, sizeof count) > 0 && oom_happened() && !k.kill.active)
         kill_begin(SIGKILL, 0, "oom", "limit", "");
+    if (!k.leader_done && k.started_note_at && now >= k.started_note_at) {
+        k.started_note_at = 0;
+        tell("started");
+    }
     if (!k.leader_done && k.sample_at && now >= k.sample_at) {
         usage_sample();
         record_live();

@@ -1,0 +1,166 @@
+"""Memory, CPU and processes: by cgroup where there is one, else by what is said; and what a tree used."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.support.gates import Gate
+from tests.support.patience import LONG, ended
+
+from bide import Job, Limits, Reason, Until
+from bide.api import Jobs
+from bide.keeper import groups
+
+MB = 1024 * 1024
+GROWS = "x = []\nwhile True: x.append(bytearray(1 << 20))"
+HOLDS = "x = bytearray(80 << 20); print('up', flush=True); import time; time.sleep(1000)"
+
+
+def python(program: str) -> list[str]:
+    return [sys.executable, "-c", program]
+
+
+def enforced(job: Job) -> dict[str, str]:
+    return dict(job.spec.enforced)
+
+
+@pytest.fixture
+def no_groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As on a machine without cgroups that we may use."""
+    monkeypatch.setattr(groups, "bases", dict[str, groups.Base])
+    yield
+
+
+needs_cgroups = pytest.mark.skipif("memory" not in groups.bases(), reason="no cgroup to make groups in")
+
+
+@needs_cgroups
+async def test_going_over_the_memory_limit_is_told_as_oom_with_the_limit(jobs: Jobs) -> None:
+    ran = await jobs.run(python(GROWS), limits=Limits(memory_bytes=64 * MB), deadline=LONG)
+    end = ended(ran.job).end
+    how = enforced(ran.job)["memory"]
+    assert how in ("cgroup v1", "cgroup v2")
+    assert (end.reason, end.signal, end.exit_code, end.by) == (Reason.OOM, signal.SIGKILL, None, "limit")
+    assert end.error == f"it went over its memory limit of {64 * MB} bytes ({how})"
+    assert end.status == 137
+    assert end.usage.memory_source == "cgroup"
+    assert 60 * MB <= end.usage.memory_peak_bytes <= 64 * MB
+
+
+@needs_cgroups
+async def test_a_child_over_the_limit_ends_the_whole_job_as_oom(local: Jobs) -> None:
+    script = f"{sys.executable} -c '{GROWS}'; echo went on; sleep 1000"
+    ran = await local.run(script.replace("\n", "\n"), limits=Limits(memory_bytes=64 * MB), deadline=LONG)
+    end = ended(ran.job).end
+    assert end.reason is Reason.OOM
+    assert end.survivors == ()
+
+
+@needs_cgroups
+async def test_a_job_below_its_memory_limit_is_left_alone_and_its_group_is_removed(local: Jobs) -> None:
+    limits = Limits(memory_bytes=256 * MB, cpus=2, pids=50)
+    ran = await local.run(python("x = bytearray(50 << 20); print(len(x))"), limits=limits)
+    assert ended(ran.job).end.success
+    assert 50 * MB <= ended(ran.job).end.usage.memory_peak_bytes < 256 * MB
+    for base in set(groups.bases().values()):
+        assert not Path(base.path, f"bide-{ran.job.id}").exists()
+
+
+@needs_cgroups
+async def test_a_cpu_limit_throttles_and_kills_nobody(local: Jobs) -> None:
+    program = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+    ran = await local.run(python(program), limits=Limits(cpus=0.25))
+    assert enforced(ran.job)["cpu"].startswith("cgroup")
+    assert ended(ran.job).end.success
+    assert ended(ran.job).end.duration >= timedelta(seconds=0.8)
+
+
+@needs_cgroups
+async def test_a_pids_limit_makes_fork_fail(local: Jobs) -> None:
+    program = "import os\nn = 0\ntry:\n  while os.fork(): n += 1\n  import time; time.sleep(1000)\nexcept OSError as e: print(n, e.errno)"
+    ran = await local.run(python(program), limits=Limits(pids=5))
+    assert enforced(ran.job)["pids"].startswith("cgroup")
+    assert ran.out is not None
+    assert ran.out.data == b"4 11\n"
+    await local.kill(ran.job.id, signal=signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("no_groups")
+async def test_without_cgroups_memory_is_sampled_and_the_answer_says_so(local: Jobs) -> None:
+    ran = await local.run(python(HOLDS), limits=Limits(memory_bytes=40 * MB), deadline=LONG)
+    end = ended(ran.job).end
+    assert enforced(ran.job) == {"memory": "sampled"}
+    assert end.reason is Reason.OOM
+    assert end.error == f"it went over its memory limit of {40 * MB} bytes (sampled)"
+    assert end.usage.memory_source == "sampled"
+    assert end.usage.memory_peak_bytes > 80 * MB
+
+
+@pytest.mark.usefixtures("no_groups")
+async def test_without_cgroups_processes_are_sampled_and_cpu_is_not_limited(local: Jobs) -> None:
+    script = "for i in 1 2 3 4 5 6; do sleep 1000 & done; wait"
+    ran = await local.run(script, limits=Limits(pids=4, cpus=0.5), deadline=LONG)
+    end = ended(ran.job).end
+    assert enforced(ran.job) == {"pids": "sampled", "cpu": "none"}
+    assert (end.reason, end.by) == (Reason.KILLED, "pids limit")
+    assert end.survivors == ()
+
+
+async def test_no_limit_on_address_space_is_ever_set(local: Jobs) -> None:
+    ran = await local.run("ulimit -v", limits=Limits(memory_bytes=64 * MB))
+    assert ran.out is not None
+    assert ran.out.data == b"unlimited\n"
+
+
+async def test_the_end_says_what_the_whole_tree_used(jobs: Jobs) -> None:
+    burn = "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
+    program = (
+        f"import os, subprocess, sys\nsubprocess.run([sys.executable, '-c', '''{burn}'''])\n"
+        "x = b'x' * (40 << 20)\nf = open('/dev/null', 'wb'); f.write(x); f.close()\n"
+        "sum(len(os.read(0, 1 << 20)) for _ in range(0))\nopen('/dev/zero', 'rb').read(30 << 20)\n"
+        f"{burn}"
+    )
+    usage = ended((await jobs.run(python(program))).job).end.usage
+    assert 400 <= usage.cpu_ms < 3000
+    assert usage.memory_source == "maxrss"
+    assert 40 * MB <= usage.memory_peak_bytes < 150 * MB
+    assert 30 * MB <= usage.read_bytes < 60 * MB
+    assert 40 * MB <= usage.written_bytes < 60 * MB
+    assert not usage.sampled
+
+
+async def test_orphans_that_ended_are_counted(local: Jobs) -> None:
+    burn = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+    script = f"(setsid {sys.executable} -c '{burn}' &); sleep 0.8"
+    assert ended((await local.run(script)).job).end.usage.cpu_ms >= 300
+
+
+async def test_a_running_job_shows_samples(jobs: Jobs, gate: Gate) -> None:
+    script = f"sleep 1000 & {sys.executable} -c 'x = bytearray(80 << 20); import time; time.sleep(1000)' & {gate.wait}"
+    job = (await jobs.run(script, background=True)).job.id
+    began = time.monotonic()
+    while True:
+        await jobs.wait([job], timeout=timedelta(seconds=0.1))
+        facts = (await jobs.get(job)).facts
+        assert facts is not None
+        assert facts.usage is not None
+        if facts.usage.processes:
+            break
+        assert time.monotonic() - began < LONG.total_seconds()
+    assert facts.usage.processes == 3
+    assert facts.usage.sampled
+    assert facts.usage.memory_peak_bytes > 80 * MB
+
+
+async def test_a_job_is_chosen_before_its_keeper_when_memory_runs_out(local: Jobs, home: Path) -> None:
+    job = (await local.run("cat /proc/self/oom_score_adj; sleep 1000", background=True)).job
+    await local.wait([job.id], until=Until(log="."), timeout=LONG)
+    ours = int(Path("/proc/self/oom_score_adj").read_text())
+    assert int((await local.read(job.id)).data) == max(ours, 200)
+    assert home.exists()
+    assert os.getpid() != 1
