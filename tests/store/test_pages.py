@@ -185,7 +185,7 @@ def test_a_filter_that_is_not_unicode_passes_nothing(shelf: Store) -> None:
     "name", [name for name, where in zip(CONDITIONS, ONE, strict=True) if where.since is where.until]
 )
 def test_a_list_by_one_condition_walks_its_index_in_order(plan: Plan, name: str) -> None:
-    rare = {"phase": "running", "reason": "killed"}
+    rare: dict[str, Any] = {"phase": "running", "reason": "killed"}
     steps = plan(*page_query(Filter(**{name: rare.get(name, CONDITIONS[name])}), Place(), 10))
     assert steps == [f"SEARCH jobs USING INDEX jobs_{name} ({name}=? AND rowid<?)"]
 

@@ -16,11 +16,11 @@ class Home:
 
     def __init__(self, path: str) -> None:
         """Create what is missing, check that it is ours, take the lock. Raises HomeUnusable or HomeBusy."""
-        self.path = path
-        self.jobs = os.path.join(path, "jobs")
-        self.new = os.path.join(path, "new")
-        self.quarantine = os.path.join(path, "quarantine")
-        self.database = os.path.join(path, "bide.db")
+        self.path: str = path
+        self.jobs: str = os.path.join(path, "jobs")
+        self.new: str = os.path.join(path, "new")
+        self.quarantine: str = os.path.join(path, "quarantine")
+        self.database: str = os.path.join(path, "bide.db")
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
             self._check()

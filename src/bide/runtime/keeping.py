@@ -32,16 +32,16 @@ class Keeping:
 
     def __init__(self, home: Home, store: Store, hub: Hub) -> None:
         """Listen for notes at once, so that none is missed."""
-        self.home = home
-        self.store = store
-        self.hub = hub
-        self.table = Table()
+        self.home: Home = home
+        self.store: Store = store
+        self.hub: Hub = hub
+        self.table: Table = Table()
         self.kills: dict[str, Bell] = {}
-        self.events = Bell()
-        self.orphans = False
+        self.events: Bell = Bell()
+        self.orphans: bool = False
         """Whether keepers have died here, so that their jobs' processes may be ours to reap."""
         self._notes = Notes(home, hub, self._noted)
-        self.nursing = Nursing(hub, self._keeper_made, self._nursery_gone)
+        self.nursing: Nursing = Nursing(hub, self._keeper_made, self._nursery_gone)
         self._unkept: list[Live] = []
 
     def committed(self, live: Live) -> None:

@@ -1,0 +1,131 @@
+"""A full disk: the job waits, nothing is invented, and the end is recorded all the same."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.support import homes
+from tests.support.gates import Gate
+from tests.support.patience import LONG, end_of, ended, eventually
+
+from bide import Limits, Reason
+from bide.api import Jobs
+from bide.model.errors import DiskFull
+
+pytestmark = pytest.mark.root
+
+KB = 1024
+MOMENT = timedelta(seconds=0.6)
+
+
+def fill(folder: Path) -> Path:
+    """Take every free byte."""
+    filler = folder / "filler"
+    with filler.open("ab", buffering=0) as file:
+        for size in (64 * KB, 4 * KB):
+            while True:
+                try:
+                    file.write(bytes(size))
+                except OSError:
+                    break
+    return filler
+
+
+async def stalled(jobs: Jobs, job: str) -> bool:
+    facts = (await jobs.get(job)).facts
+    return facts is not None and facts.stalled
+
+
+@pytest.mark.parametrize("door", ["local", "remote"])
+async def test_output_waits_for_room_and_then_goes_on_byte_for_byte(small_disk: Path, gate: Gate, door: str) -> None:
+    async with (homes.local if door == "local" else homes.remote)(small_disk / "home") as jobs:
+        script = f"echo begun; {gate.wait}; seq -f %09.0f 20000; exit 3"
+        job = (await jobs.run(script, limits=Limits(idle=MOMENT), background=True)).job.id
+        await jobs.read(job, follow=LONG)
+        filler = fill(small_disk)
+        gate.open()
+
+        async def is_stalled() -> bool:
+            return await stalled(jobs, job)
+
+        await eventually(is_stalled)
+        assert (await jobs.wait([job], timeout=2 * MOMENT)).timed_out, "the idle limit is suspended meanwhile"
+        filler.unlink()
+        end = (await end_of(jobs, job)).end
+        assert (end.reason, end.exit_code, end.missing_bytes) == (Reason.EXITED, 3, 0)
+        whole = b"begun\n" + b"".join(b"%09d\n" % number for number in range(1, 20_001))
+        assert (await jobs.read(job)).data == whole
+        assert not await stalled(jobs, job)
+
+
+async def test_an_end_on_a_full_disk_is_recorded_and_says_what_is_missing(small_disk: Path, gate: Gate) -> None:
+    async with homes.local(small_disk / "home") as jobs:
+        job = (await jobs.run(f"echo begun; {gate.wait}; head -c 60000 /dev/zero; exit 5", background=True)).job.id
+        await jobs.read(job, follow=LONG)
+        filler = fill(small_disk)
+        gate.open()
+        end = (await end_of(jobs, job)).end
+        assert (end.reason, end.exit_code) == (Reason.EXITED, 5)
+        assert end.missing_bytes == len("begun\n") + 60_000 - end.out.size
+        assert end.missing_bytes > 50_000
+        assert (await jobs.read(job)).data.startswith(b"begun\n")
+        filler.unlink()
+    async with homes.local(small_disk / "home") as jobs:
+        assert (await end_of(jobs, job)).end == end
+
+
+async def test_a_job_that_is_killed_on_a_full_disk_is_over(small_disk: Path, gate: Gate) -> None:
+    async with homes.local(small_disk / "home") as jobs:
+        job = (await jobs.run(f"echo begun; {gate.wait}; cat /dev/zero", background=True)).job.id
+        await jobs.read(job, follow=LONG)
+        filler = fill(small_disk)
+        gate.open()
+
+        async def is_stalled() -> bool:
+            return await stalled(jobs, job)
+
+        await eventually(is_stalled)
+        killed = await jobs.kill(job)
+        assert killed.verified_empty
+        end = ended(killed.job).end
+        assert end.reason is Reason.KILLED
+        assert end.missing_bytes > 0
+        filler.unlink()
+
+
+async def test_nothing_is_started_when_there_is_no_room_for_it(small_disk: Path, tmp_path: Path) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        await jobs.run("true")
+        filler = fill(small_disk)
+        sentence = (
+            f"no space left to record a job in '{home}'; free some .bide forget removes ended jobs. and try again"
+        )
+        with pytest.raises(DiskFull, match=sentence) as refused:
+            await jobs.run(f"touch '{tmp_path}/ran'")
+        assert refused.value.code == "disk_full"
+        filler.unlink()
+        assert not (tmp_path / "ran").exists()
+        assert len((await jobs.list()).jobs) == 1
+        assert os.listdir(home / "new") == []
+        assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
+
+
+async def test_many_starts_around_the_last_byte_each_run_or_say_that_they_did_not(small_disk: Path) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        await jobs.run("true")
+        filler = fill(small_disk)
+        with filler.open("ab") as file:
+            file.truncate(filler.stat().st_size - 24 * KB)
+        outcomes: list[str] = []
+        for _ in range(8):
+            try:
+                outcomes.append(str(ended((await jobs.run("echo x", deadline=LONG)).job).end.reason))
+            except DiskFull:
+                outcomes.append("refused")
+        assert set(outcomes) <= {"exited", "refused", "spawn_failed"}
+        assert "refused" in outcomes
+        filler.unlink()
+        assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
