@@ -14,10 +14,9 @@ from tests.support.patience import LONG, end_of, ended
 
 from bide import Filter, Limits, Reason, Until
 from bide.api import Jobs
-from bide.model.request import RunOptions
 
 HOUR = 3600
-PLAIN: RunOptions = {"base_env": dict(os.environ)}
+PLAIN = dict(os.environ)
 """Jobs have the machine's own clock."""
 
 
@@ -35,7 +34,7 @@ async def jobs(clock: Clock, home: Path) -> AsyncIterator[Jobs]:
     """A daemon whose clock the test can set; it shows that it has it."""
     clock.jump(10 * HOUR)
     async with homes.remote(home) as found:
-        job = (await found.run("true", **PLAIN)).job
+        job = (await found.run("true", base_env=PLAIN)).job
         assert job.created_at - datetime.now(UTC) > timedelta(hours=9)
         clock.jump(0)
         yield found
@@ -43,7 +42,8 @@ async def jobs(clock: Clock, home: Path) -> AsyncIterator[Jobs]:
 
 @pytest.mark.parametrize("jump", [HOUR, -HOUR], ids=["forward", "back"])
 async def test_a_job_takes_as_long_as_it_takes(jobs: Jobs, clock: Clock, gate: Gate, jump: int) -> None:
-    job = (await jobs.run(f"{gate.wait}; exit 3", background=True, limits=Limits(timeout=LONG, idle=LONG), **PLAIN)).job
+    limits = Limits(timeout=LONG, idle=LONG)
+    job = (await jobs.run(f"{gate.wait}; exit 3", background=True, limits=limits, base_env=PLAIN)).job
     clock.jump(jump)
     assert (await jobs.wait([job.id], timeout=timedelta(seconds=0.3))).timed_out
     gate.open()
@@ -54,7 +54,8 @@ async def test_a_job_takes_as_long_as_it_takes(jobs: Jobs, clock: Clock, gate: G
 
 @pytest.mark.parametrize("jump", [HOUR, -HOUR], ids=["forward", "back"])
 async def test_waits_and_limits_last_as_long_as_they_say(jobs: Jobs, clock: Clock, jump: int) -> None:
-    job = (await jobs.run("sleep 1000", background=True, limits=Limits(timeout=timedelta(seconds=1)), **PLAIN)).job.id
+    limits = Limits(timeout=timedelta(seconds=1))
+    job = (await jobs.run("sleep 1000", background=True, limits=limits, base_env=PLAIN)).job.id
     began = anyio.current_time()
     clock.jump(jump)
     assert (await jobs.wait([job], timeout=timedelta(seconds=0.2))).timed_out
@@ -69,7 +70,7 @@ async def test_jobs_stay_in_the_order_they_were_started(jobs: Jobs, clock: Clock
     started: list[str] = []
     for jump in (0, HOUR, -HOUR, 2 * HOUR, 0):
         clock.jump(jump)
-        job = (await jobs.run(f"echo {jump}", name="same", **PLAIN)).job
+        job = (await jobs.run(f"echo {jump}", name="same", base_env=PLAIN)).job
         assert ended(job).end.success
         started.append(job.id)
     assert len(set(started)) == 5

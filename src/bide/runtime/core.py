@@ -88,10 +88,14 @@ class Core:
         )
         return replace(job, facts=facts)
 
-    async def changed(self, bells: list[Bell]) -> None:
-        """Return when any of these rings."""
-        with heard(bells) as event:
-            await event.wait()
+    async def settled(self) -> None:
+        """Return when every move that was told of is in the rows: ends are told first, and written after."""
+        if any(live.ended for live in self.keeping.table.live.values()):
+            written = anyio.Event()
+            self.hub.call_soon(written.set)
+            await written.wait()
+        if not self.store.idle:
+            await self.hub.settled(self.store.barrier())
 
 
 @contextlib.contextmanager

@@ -140,7 +140,7 @@ async def forget(core: Core, ref: str) -> None:
         raise JobActive(job=job.id)
     if _alive(core, job):
         raise BadRequest(detail=f"descendants of {job.id} still run; end them with kill before forgetting it")
-    await core.hub.settled(core.store.barrier())
+    await core.settled()
     await core.hub.settled(core.store.forget(job.id, now()))
     gone = os.path.join(core.home.new, f"gone-{job.id}")
     path = core.home.job(job.id)

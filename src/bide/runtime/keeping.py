@@ -167,8 +167,12 @@ class Keeping:
         live.close_escrow()
         live.changed.ring()
         live.output.ring()
-        # Those who wait are answered first; the record is on disk already, the row can follow.
-        self.hub.call_soon(lambda: self._store_end(live, phase))
+        if live.job.name is not None:
+            # The name is free from now on: the row must let go of it before another job's row takes it.
+            self._store_end(live, phase)
+        else:
+            # Those who wait are answered first; the record is on disk already, the row can follow.
+            self.hub.call_soon(lambda: self._store_end(live, phase))
 
     def _store_end(self, live: Live, phase: Ended) -> None:
         def committed() -> None:

@@ -50,12 +50,12 @@ class LocalJobs:
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
         """See api.Jobs.list."""
         self._check_store()
-        if not self.core.store.idle:
-            await self.core.hub.settled(self.core.store.barrier())
+        await self.core.settled()
         page = self.core.store.page(where, limit, before)
         live = self.core.keeping.table.live
         current = [held.job if (held := live.get(job.id)) else job for job in page.jobs]
-        return Page(tuple(self.core.with_facts(job) for job in current), page.next)
+        fits = [job for job in current if where.phase in (None, job.phase_name)]
+        return Page(tuple(self.core.with_facts(job) for job in fits), page.next)
 
     async def wait(
         self,
