@@ -39,8 +39,7 @@ def no_leaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.delenv(name, raising=False)
     before = processes.descriptors(tmp_path)
     yield
-    left = processes.of_folder(tmp_path)
-    left |= {pid: "a child of the tests" for pid in processes.reap() if processes.is_alive(pid)}
+    left = processes.left(tmp_path)
     for pid in left:
         processes.end(pid)
     assert left == {}

@@ -2,8 +2,8 @@
 
 import os
 import signal
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from tests.support.patience import eventually
 
 import bide
 from bide.api import Jobs
+
+Door = Callable[[Path], AbstractAsyncContextManager[Jobs]]
+"""`local` or `remote`, below."""
 
 
 async def end_everything(jobs: Jobs) -> None:

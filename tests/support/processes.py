@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -76,6 +78,16 @@ def reap() -> list[int]:
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
     return children()
+
+
+def left(folder: Path, within: float = 3.0) -> dict[int, str]:
+    """What is alive of the homes in this folder, and of our children, once what is about to end has ended."""
+    deadline = time.monotonic() + within
+    while True:
+        found = of_folder(folder) | {pid: "a child of the tests" for pid in reap() if is_alive(pid)}
+        if not found or time.monotonic() > deadline:
+            return found
+        threading.Event().wait(0.01)
 
 
 def end(pid: int, number: int = signal.SIGKILL) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,6 +18,7 @@ CONTROLLERS = ("memory", "cpu", "pids")
 FALLBACK = {"memory": "sampled", "cpu": "none", "pids": "sampled"}
 _PERIOD_US = 100_000
 _PREFIX = "bide-"
+_FRESH_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +171,19 @@ def discard(group: Group) -> None:
             os.rmdir(path)
 
 
-def sweep(active: set[str]) -> None:
-    """Remove empty groups that no active job has; one still in use cannot be removed and stays."""
+def sweep(active: set[str], *, older_than: float = _FRESH_SECONDS) -> None:
+    """Remove empty groups that no active job has; one still in use cannot be removed and stays.
+
+    So does a fresh one: it may be that of another home, made a moment ago for a job about to enter it.
+    """
     for base in set(bases().values()):
         with contextlib.suppress(OSError):
             for name in os.listdir(base.path):
                 if name.startswith(f"{_PREFIX}j") and name.removeprefix(_PREFIX) not in active:
                     with contextlib.suppress(OSError):
-                        os.rmdir(f"{base.path}/{name}")
+                        _remove(f"{base.path}/{name}", older_than)
+
+
+def _remove(path: str, older_than: float) -> None:
+    if time.time() - os.stat(path).st_ctime >= older_than:
+        os.rmdir(path)
