@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -80,11 +80,12 @@ def reap() -> list[int]:
     return children()
 
 
-def left(folder: Path, within: float = 3.0) -> dict[int, str]:
-    """What is alive of the homes in this folder, and of our children, once what is about to end has ended."""
+def left(folder: Path, before: Collection[int], within: float = 3.0) -> dict[int, str]:
+    """What is alive of the homes in this folder, and of our new children, once what is about to end has ended."""
     deadline = time.monotonic() + within
     while True:
-        found = of_folder(folder) | {pid: "a child of the tests" for pid in reap() if is_alive(pid)}
+        new = [pid for pid in reap() if pid not in before and is_alive(pid)]
+        found = of_folder(folder) | dict.fromkeys(new, "a child of the tests")
         if not found or time.monotonic() > deadline:
             return found
         threading.Event().wait(0.01)

@@ -17,10 +17,12 @@ class LocalEvents:
         """Beside the LocalJobs of the same core."""
         self._core = core
 
-    async def follow(self, *, after: int | None = None, job: str | None = None) -> AsyncIterator[Event]:
+    def follow(self, *, after: int | None = None, job: str | None = None) -> AsyncIterator[Event]:
         """See api.Events.follow."""
         at = self._core.store.last_event() if after is None else after
-        wanted = None if job is None else self._core.find(job).id
+        return self._follow(at, None if job is None else self._core.find(job).id)
+
+    async def _follow(self, at: int, wanted: str | None) -> AsyncIterator[Event]:
         while True:
             with heard([self._core.keeping.events]) as event:
                 found = self._core.store.events(at, _BATCH, wanted)

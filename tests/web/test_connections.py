@@ -1,0 +1,144 @@
+"""Connections to the daemon: kept, pipelined, broken, too large, and given up."""
+
+import json
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.support.http import Http
+from tests.support.patience import PATIENCE
+
+from bide.web.http import BODY_MAX
+
+
+@pytest.fixture
+def wire(daemon: Path) -> Iterator[socket.socket]:
+    """A bare connection."""
+    with socket.socket(socket.AF_UNIX) as found:
+        found.settimeout(PATIENCE)
+        folder = os.open(daemon, os.O_PATH)
+        found.connect(f"/proc/self/fd/{folder}/bide.sock")
+        os.close(folder)
+        yield found
+
+
+def rest(wire: socket.socket) -> bytes:
+    """Everything until the daemon hangs up."""
+    data = b""
+    while piece := wire.recv(65536):
+        data += piece
+    return data
+
+
+def alive(home: Path) -> bool:
+    with closing(Http(home)) as http:
+        return http.ask("GET", "/v1/daemon")[0] == 200
+
+
+def test_a_connection_carries_many_requests(http: Http) -> None:
+    for _ in range(3):
+        assert http.ask("GET", "/v1/daemon")[0] == 200
+        assert http.ask("GET", "/v1/jobs/nobody")[0] == 404
+        kept = http.sock
+        assert kept is not None
+        assert http.sock is kept
+
+
+def test_requests_sent_at_once_are_answered_in_turn(wire: socket.socket) -> None:
+    paths = ["/v1/daemon", "/v1/jobs/nobody", "/v1/daemon"]
+    wire.sendall(b"".join(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for path in paths[:-1]))
+    wire.sendall(b"GET /v1/daemon HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    data = rest(wire)
+    statuses = [line.split()[1] for line in data.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
+    first = data.index(b"HTTP/1.1 404")
+    assert len(statuses) == 3 or data.count(b"HTTP/1.1 ") == 3
+    assert data.index(b"HTTP/1.1 200") < first < data.rindex(b"HTTP/1.1 200")
+
+
+def test_a_request_may_come_byte_by_byte(wire: socket.socket) -> None:
+    body = json.dumps({"jobs": ["nobody"]}).encode()
+    head = f"POST /v1/wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    for byte in head + body:
+        wire.send(bytes([byte]))
+    assert rest(wire).startswith(b"HTTP/1.1 404 ")
+
+
+def test_a_chunked_body_is_read(wire: socket.socket) -> None:
+    head = b"POST /v1/wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    wire.sendall(head + b'9\r\n{"jobs": \r\n6\r\n["no"]\r\n1\r\n}\r\n0\r\n\r\n')
+    assert b"no job 'no' here" in rest(wire)
+
+
+@pytest.mark.parametrize(
+    "noise", [b"hello\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"GET / SPDY/9\r\n\r\n", b"\x00" * 100]
+)
+def test_what_is_not_http_is_refused_and_harms_nobody(wire: socket.socket, daemon: Path, noise: bytes) -> None:
+    wire.sendall(noise)
+    answer = rest(wire)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"this is not HTTP/1.1" in answer
+    assert alive(daemon)
+
+
+def test_a_body_that_is_too_large_is_refused(wire: socket.socket, daemon: Path) -> None:
+    wire.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (BODY_MAX * 2))
+    block = bytes(1 << 20)
+    answer = b""
+    try:
+        for _ in range(2 * BODY_MAX // len(block)):
+            wire.sendall(block)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    try:
+        answer = rest(wire)
+    except ConnectionResetError:
+        pass
+    assert not answer or answer.startswith(b"HTTP/1.1 413 ")
+    assert alive(daemon)
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b"[1]", b'"x"', b"nul", b'{"command": "\\ud800"}', b"[" * 100_000])
+def test_a_body_that_is_no_object_is_refused(http: Http, body: bytes) -> None:
+    http.request("POST", "/v1/jobs", body)
+    answer = http.getresponse()
+    assert answer.status == 400
+    assert json.loads(answer.read())["error"]["code"] == "bad_request"
+    assert http.ask("GET", "/v1/daemon")[0] == 200
+
+
+def test_a_caller_who_hangs_up_in_the_middle_leaves_the_job_alone(wire: socket.socket, http: Http) -> None:
+    body = json.dumps({"command": "sleep 1000", "name": "left-alone"}).encode()
+    wire.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    status = 404
+    while status == 404:
+        status, job = http.ask("GET", "/v1/jobs/left-alone")
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wire.close()
+    waited = http.ask("POST", "/v1/wait", {"jobs": ["left-alone"], "timeout_ms": 200})[1]
+    assert waited["timed_out"]
+    assert http.ask("POST", "/v1/jobs/left-alone/kill", {"signal": 9})[1]["job"]["reason"] == "killed"
+
+
+def test_a_slow_reader_blocks_nobody_else(wire: socket.socket, http: Http, daemon: Path) -> None:
+    status, body = http.ask("POST", "/v1/jobs", {"command": "head -c 30000000 /dev/zero", "name": "much"})
+    assert status == 200, body
+    wire.sendall(b"GET /v1/jobs/much/follow HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert wire.recv(10).startswith(b"HTTP/1.1")
+    assert http.ask("POST", "/v1/jobs", {"command": "exit 5"})[1]["job"]["exit_code"] == 5
+    total = len(rest(wire))
+    assert total > 30_000_000
+    assert alive(daemon)
+
+
+def test_a_hundred_idle_connections_are_harmless(daemon: Path) -> None:
+    connections = [Http(daemon) for _ in range(100)]
+    for http in connections:
+        http.connect()
+    assert alive(daemon)
+    for http in connections:
+        assert http.ask("GET", "/v1/daemon")[0] == 200
+        http.close()
