@@ -82,7 +82,6 @@ async def test_an_answer_ends_the_waiting_and_the_next_question_is_a_new_one(job
     await end_of(jobs, job)
 
 
-@pytest.mark.xfail(reason="the keeper puts the end of waiting on record but tells nobody (stdin_pump in pump.c)")
 async def test_an_answer_wakes_who_waits_for_the_end_of_the_waiting(local: Jobs, gate: Gate) -> None:
     job = (await local.run(f"head -n 1 >/dev/null; {gate.wait}", stdin=True, background=True)).job.id
     await local.wait([job], until=Until(input=True), timeout=LONG)

@@ -50,9 +50,6 @@ async def test_going_over_the_memory_limit_is_told_as_oom_with_the_limit(jobs: J
 
 
 @needs_cgroups
-@pytest.mark.xfail(
-    strict=False, reason="a race: the event of cgroup v1 comes before its count, and is not looked at again (main.c)"
-)
 async def test_a_child_over_the_limit_ends_the_whole_job_as_oom(local: Jobs) -> None:
     script = f"{sys.executable} -c '{GROWS}'; echo went on; sleep 1000"
     limits = Limits(memory_bytes=64 * MB)

@@ -7,14 +7,25 @@ import os
 from datetime import timedelta
 from typing import Any
 
-from bide.keeper.folder import Started, instant
+from bide.keeper.folder import Started, instant, read_end
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
 from bide.model.phase import End, Ended, Kept, Reason, Usage
 
 LOST_BOTH = "its keeper and the daemon were both gone when it ended, so nobody saw how"
 LOST_BOOT = "the machine restarted while it ran"
+LOST_START = "the machine restarted before it was seen to start, so nobody knows whether it ran"
 LOST_FOLDER = "its folder was removed while it ran"
+LOST_RECORD = "the record of its start cannot be read"
+
+
+def read(job: Job, path: str, *, unfinished: bool = False) -> Ended | None:
+    """The end that a folder has on record; `None` if there is none that can be read."""
+    record = read_end(path, unfinished=unfinished)
+    try:
+        return None if record is None else ended(job, record)
+    except (KeyError, ValueError, TypeError, OverflowError):
+        return None
 
 
 def ended(job: Job, record: dict[str, Any]) -> Ended:

@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -50,6 +50,7 @@ class Started:
     """The program runs, or ran, under this pid."""
 
     pid: int
+    """0 if the record cannot be read: it began, and that is all that is known."""
     ticks: int
     at: datetime
 
@@ -160,8 +161,8 @@ def read_started(path: str) -> Started | None:
     if not data or not data.endswith(b"\n"):
         return None
     try:
-        facts = {key: int(value) for key, _, value in (word.partition(b"=") for word in data.split())}
-        return Started(pid=facts[b"pid"], ticks=facts[b"ticks"], at=instant(facts[b"wall"]))
+        facts = dict(word.split(b"=", 1) for word in data.split())
+        return Started(pid=int(facts[b"pid"]), ticks=int(facts[b"ticks"]), at=instant(int(facts[b"wall"])))
     except (ValueError, KeyError, OverflowError):
         # Damaged, but it was whole once: the program ran, nobody knows as what, and it must not run again.
         return Started(pid=_NOBODY, ticks=0, at=instant(0))
@@ -202,6 +203,13 @@ def _record(data: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return record if record.get("reason") in list(Reason) and record.keys() >= _FACTS else None
+
+
+def set_aside_end(path: str, readable: Callable[[], bool]) -> None:
+    """Put an end record that cannot be read out of the way, under another name. One that is there never changes."""
+    end = os.path.join(path, "end")
+    if os.path.exists(end) and not readable():
+        os.rename(end, f"{end}.unreadable")
 
 
 def write_end(path: str, record: Mapping[str, Any]) -> None:

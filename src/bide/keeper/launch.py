@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import select
@@ -11,7 +12,8 @@ import struct
 import sys
 from functools import cache
 
-KEEPER = os.path.join(os.path.dirname(__file__), "bide-keeper")
+KEEPER = os.environ.get("BIDE_KEEPER") or os.path.join(os.path.dirname(__file__), "bide-keeper")
+"""The keeper's program; docs/keeper.md says what another one must do."""
 _FLOCK = struct.Struct("hhqqi4x")
 _PASSED_ON = (
     "PATH",
@@ -21,12 +23,17 @@ _PASSED_ON = (
     "LC_ALL",
     "TMPDIR",
     "BIDE_HOME",
+    "BIDE_KEEPER",
     "XDG_STATE_HOME",
     "PYTHONPATH",
     "COVERAGE_PROCESS_START",
 )
 _NURSERY_FD = 3
+_NURSERY_SECONDS = 2.0
 _PACKET = 4352
+_PIDFD_GET_INFO = 0xC040FF0B
+_PIDFD_INFO = struct.Struct("Q52xi")
+_PIDFD_INFO_EXIT = 1 << 3
 
 
 @cache
@@ -83,21 +90,20 @@ class Nursery:
         head = ("R" if replace else "N") + ("i" if in_fd >= 0 else "-") + ("t" if tty_fd >= 0 else "-")
         if self._sock is None:
             raise BrokenPipeError
-        while True:
-            try:
-                socket.send_fds(self._sock, [os.fsencode(head + path)], fds)
-            except BlockingIOError:
-                # Hundreds of requests wait already; each takes the nursery a fraction of a millisecond.
-                select.select([], [self._sock], [], 1.0)
-            else:
-                return
+        try:
+            socket.send_fds(self._sock, [os.fsencode(head + path)], fds)
+        except BlockingIOError:
+            # Hundreds of requests wait already; each takes the nursery a fraction of a millisecond, unless it hangs.
+            if not select.select([], [self._sock], [], _NURSERY_SECONDS)[1]:
+                raise
+            socket.send_fds(self._sock, [os.fsencode(head + path)], fds)
 
     def answers(self) -> list[tuple[int, int, str]] | None:
         """Pid, pidfd and folder of keepers made; a pid below 0 is an errno. `None`: the nursery is gone."""
         found: list[tuple[int, int, str]] = []
         while self._sock is not None:
             try:
-                data, fds, _, _ = socket.recv_fds(self._sock, _PACKET, 1)
+                data, fds, _, _ = socket.recv_fds(self._sock, _PACKET, 1, socket.MSG_CMSG_CLOEXEC)
             except BlockingIOError:
                 return found
             except ConnectionError:
@@ -109,18 +115,24 @@ class Nursery:
         return found
 
     def close(self) -> None:
-        """Let it end; the keepers it made go on."""
-        if self._sock is not None:
-            self._sock.close()
-            self._sock = None
-            os.waitpid(self.pid, 0)
+        """Let it end; the keepers it made go on. One that hangs is left to itself."""
+        if self._sock is None:
+            return
+        self._sock.close()
+        self._sock = None
+        with contextlib.suppress(OSError):
+            fd = os.pidfd_open(self.pid)
+            select.select([fd], [], [], _NURSERY_SECONDS)
+            os.close(fd)
+            os.waitpid(self.pid, os.WNOHANG)
+        self.pid = 0
 
 
 def holder(path: str) -> int | None:
     """The pid of the keeper that holds this folder's lock, from the kernel; `None` if nobody does."""
     try:
         fd = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         answer = fcntl.fcntl(fd, fcntl.F_GETLK, _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0))
@@ -142,13 +154,18 @@ def seize(path: str) -> int | None:
 
 
 def live_keeper(path: str) -> tuple[int, int] | None:
-    """Pid and pidfd of the living keeper; the lock is asked again once the pidfd is held."""
+    """Pid and pidfd of the living keeper; the lock is asked again once the pidfd is held.
+
+    Raises OSError if there is one that cannot be watched: no descriptor is free, or it is of another pid namespace.
+    """
     pid = holder(path)
-    if pid is None or pid <= 0:
+    if pid is None:
         return None
+    if pid <= 0:
+        raise OSError(errno.EXDEV, "its keeper is in another pid namespace", path)
     try:
         fd = os.pidfd_open(pid)
-    except OSError:
+    except ProcessLookupError:
         return None
     if holder(path) != pid:
         os.close(fd)
@@ -208,6 +225,17 @@ def peek(pid: int) -> int | None:
     if info.si_code == os.CLD_EXITED:
         return (info.si_status & 255) << 8
     return info.si_status | (128 if info.si_code == os.CLD_DUMPED else 0)
+
+
+def exit_status(pidfd: int) -> int | None:
+    """The wait status of any process that is over and was collected, by its pidfd (Linux 6.15 and later)."""
+    info = bytearray(_PIDFD_INFO.pack(_PIDFD_INFO_EXIT, 0))
+    try:
+        fcntl.ioctl(pidfd, _PIDFD_GET_INFO, info)
+    except OSError:
+        return None
+    mask, status = _PIDFD_INFO.unpack(info)
+    return status if mask & _PIDFD_INFO_EXIT else None
 
 
 def own_children() -> list[int]:

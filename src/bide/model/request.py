@@ -105,12 +105,23 @@ def _check_command(command: str | tuple[str, ...]) -> None:
         raise BadRequest(detail="there is no command to run; give one, as in: bide run -- make test")
     if any("\0" in word for word in words):
         raise BadRequest(detail="a command cannot contain a NUL byte")
+    if not all(_is_encodable(word) for word in words):
+        raise BadRequest(detail="a command must be text; this one has half a surrogate pair in it")
+
+
+def _is_encodable(text: str) -> bool:
+    """Whether it can be handed to a program; bytes that are no text come as the halves U+DC80 to U+DCFF."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_env(env: Mapping[str, str]) -> None:
     for key, value in env.items():
-        if not key or "=" in key or "\0" in key or "\0" in value:
-            raise BadRequest(detail=f"{key!r} cannot be an environment variable; names have no '=' and no NUL byte")
+        if not key or "=" in key or "\0" in key + value or not _is_encodable(key + value):
+            raise BadRequest(detail=f"{key!r} cannot be an environment variable; names have no '=', and it is text without NUL bytes")
 
 
 def _check_limits(limits: Limits) -> None:

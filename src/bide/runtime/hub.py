@@ -1,18 +1,24 @@
 """Where everything that can wake the runtime arrives: ends of keepers, their notes, commits of the store.
 
-One epoll, one task. No polling, no timers.
+One epoll, one task. No polling; a timer only for what failed and is tried again.
 """
 
 from __future__ import annotations
 
+import heapq
+import logging
 import os
 import select
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from itertools import count
 from typing import TypeVar
 
 import anyio
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -47,6 +53,8 @@ class Hub:
         self._epoll = select.epoll()
         self._handlers: dict[int, Callable[[], None]] = {}
         self._due: deque[Callable[[], None]] = deque()
+        self._later: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = count()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.watch(self._wake, self._run_due)
 
@@ -65,10 +73,15 @@ class Hub:
         self._due.append(function)
         os.eventfd_write(self._wake, 1)
 
+    def call_later(self, seconds: float, function: Callable[[], None]) -> None:
+        """Run a function in the event loop, after a while."""
+        heapq.heappush(self._later, (time.monotonic() + seconds, next(self._order), function))
+        os.eventfd_write(self._wake, 1)
+
     def _run_due(self) -> None:
         os.eventfd_read(self._wake)
         while self._due:
-            self._due.popleft()()
+            _guarded(self._due.popleft())
 
     async def settled(self, future: Future[T]) -> T:
         """The result of a write, once it is committed."""
@@ -81,13 +94,31 @@ class Hub:
     async def run(self) -> None:
         """Serve for ever."""
         while True:
+            await self._readable()
+            while self._later and self._later[0][0] <= time.monotonic():
+                _guarded(heapq.heappop(self._later)[2])
+            ready = [(fd, self._handlers.get(fd)) for fd, _ in self._epoll.poll(0)]
+            for fd, handler in ready:
+                # One handler may close what the next event was about, and the number may be another descriptor's by now.
+                if handler is not None and self._handlers.get(fd) is handler:
+                    _guarded(handler)
+
+    async def _readable(self) -> None:
+        if not self._later:
             await anyio.wait_readable(self._epoll.fileno())
-            for fd, _ in self._epoll.poll(0):
-                handler = self._handlers.get(fd)
-                if handler is not None:
-                    handler()
+            return
+        with anyio.move_on_after(self._later[0][0] - time.monotonic()):
+            await anyio.wait_readable(self._epoll.fileno())
 
     def close(self) -> None:
         """Let go of the descriptors."""
         self._epoll.close()
         os.close(self._wake)
+
+
+def _guarded(function: Callable[[], None]) -> None:
+    """One job's trouble is not the others'."""
+    try:
+        function()
+    except Exception:
+        log.exception("something went wrong; going on")

@@ -1,89 +1,64 @@
-"""Keepers and their jobs: start, watch, replace, adopt, and take up ends.
-
-Reads the folders, which are the truth, and moves the rows of the store after them.
-"""
+"""Keepers and their jobs: start, watch, replace and adopt. The folders are the truth; `moving` moves the rows after them."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
-import signal
 import time
 
 from bide.keeper import ends, folder, launch
 from bide.model.job import Job
-from bide.model.phase import Ended, Queued, Reason, Running
+from bide.model.phase import Reason
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
-from bide.runtime.live import Live, Table
+from bide.runtime.live import Live
+from bide.runtime.moving import Moving
 from bide.runtime.notes import Notes
 from bide.runtime.nursing import Nursing
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)
 
-_KEEPER_REFUSED = {5: "its folder is not complete", 6: "its folder cannot be written (is the disk full?)"}
-_ATTEMPTS = 20
+_BAD_FOLDER = 5
+_REFUSED = {_BAD_FOLDER: "its folder is not complete", 6: "its folder cannot be written (is the disk full?)"}
+_YOUNG_SECONDS = 1.0
+_YOUNG_DEATHS = 20
+_PAUSE_MAX = 60.0
 
 
-class Keeping:
+class Keeping(Moving):
     """All active jobs and their keepers."""
 
     def __init__(self, home: Home, store: Store, hub: Hub) -> None:
         """Listen for notes at once, so that none is missed."""
-        self.home: Home = home
-        self.store: Store = store
-        self.hub: Hub = hub
-        self.table: Table = Table()
+        super().__init__(home, store, hub)
         self.kills: dict[str, Bell] = {}
-        self.events: Bell = Bell()
-        self.orphans: bool = False
-        """Whether keepers have died here, so that their jobs' processes may be ours to reap."""
-        self._notes = Notes(home, hub, self._noted)
         self.nursing: Nursing = Nursing(hub, self._keeper_made, self._nursery_gone)
-        self._unkept: list[Live] = []
+        self._waiting: dict[str, Live] = {}
+        self._notes = Notes(home, hub, self._noted)
 
-    def committed(self, live: Live) -> None:
-        """The row is on disk, so the folder may go where such folders are; or it cannot be, and the job must not be."""
-        error = live.inserted.exception() if live.inserted is not None else None
-        if error is None:
-            self._place(live)
-        else:
-            log.error("the row of %s could not be written (%s); it is ended", live.job.id, error)
-            folder.command(live.path, f"kill {signal.SIGKILL} 0 - no row")
-            self.table.drop(live)
-            live.close_escrow()
-        self.events.ring()
-
-    def _place(self, live: Live) -> None:
-        done = live.inserted is None or (live.inserted.done() and live.inserted.exception() is None)
-        if done and live.entered and live.path != self.home.job(live.job.id):
-            os.rename(live.path, self.home.job(live.job.id))
-            live.path = self.home.job(live.job.id)
+    # Keepers that are asked for.
 
     def start(self, live: Live) -> None:
         """Have the job's keeper made. If not even that is possible, that is the job's end."""
-        self.retry()
-        live.attempts += 1
+        self.store_ends()
         self._ask(live)
 
     def _ask(self, live: Live, *, replace: bool = False) -> None:
-        live.asked = True
         try:
-            self.nursing.ask(live.path, replace=replace, in_fd=live.in_fd, tty_fd=live.tty_fd)
+            live.asked = self.nursing.ask(live.path, replace=replace, in_fd=live.in_fd, tty_fd=live.tty_fd)
         except OSError as error:
-            live.asked = False
             self._no_keeper(live, error.errno or 0)
 
     def _keeper_made(self, job: str, pid: int, fd: int) -> None:
         live = self.table.live.get(job)
         if live is not None:
-            live.asked = False
+            live.asked = 0
         if pid < 0 and live is not None:
             self._no_keeper(live, -pid)
         elif live is not None and live.keeper_fd < 0:
-            self._watch_keeper(live, pid, fd)
+            self._watch_keeper(live, fd)
         elif fd >= 0:
             os.close(fd)
 
@@ -92,24 +67,37 @@ class Keeping:
         if folder.read_started(live.path) is None:
             self._give_up(live, Reason.SPAWN_FAILED, f"no keeper could be started: {os.strerror(code)}", code)
         else:
-            log.error("no keeper for %s: %s; it runs on and is tried again", live.job.id, os.strerror(code))
-            self._unkept.append(live)
+            log.error("no keeper for %s: %s; it runs on", live.job.id, os.strerror(code))
+            self._later(live)
 
     def _nursery_gone(self) -> None:
-        for live in [live for live in self.table.live.values() if live.asked]:
-            live.asked = False
+        """What an earlier nursery was asked for may have been made or not."""
+        for live in list(self.table.live.values()):
+            if live.asked and live.asked != self.nursing.number:
+                live.asked = 0
+                self.recover(live)
+
+    def _later(self, live: Live) -> None:
+        """Try again after a pause, longer each time, or as soon as there may be room again."""
+        live.pause = min(max(live.pause * 2, _YOUNG_SECONDS), _PAUSE_MAX)
+        self._waiting[live.job.id] = live
+        self.hub.call_later(live.pause, lambda: self._again(live))
+
+    def _again(self, live: Live) -> None:
+        if self._waiting.pop(live.job.id, None) is not None and live.keeper_fd < 0 and not live.asked:
             self.recover(live)
 
     def retry(self) -> None:
-        """Try again for jobs that could not get a keeper."""
-        waiting, self._unkept = self._unkept, []
-        for live in waiting:
-            if not live.ended and live.keeper_fd < 0:
-                self.recover(live)
+        """Some process ended, so there may be room: try now for jobs that wait for a keeper."""
+        for live in list(self._waiting.values()):
+            if live.deaths < _YOUNG_DEATHS:
+                self._again(live)
 
-    def _watch_keeper(self, live: Live, pid: int, fd: int) -> None:
-        live.keeper = pid
+    # Keepers that live and die.
+
+    def _watch_keeper(self, live: Live, fd: int) -> None:
         live.keeper_fd = fd
+        live.kept_since = time.monotonic()
         self.hub.watch(fd, lambda: self._keeper_ended(live))
 
     def _noted(self, what: str, job: str, fds: list[int]) -> None:
@@ -130,124 +118,115 @@ class Keeping:
         if what == "output":
             live.output.ring()
         elif what == "started":
-            self.take_start(live)
+            self._keeper_began(live)
         elif what == "ended":
             self.take_end(live)
         elif what == "waiting":
             live.changed.ring()
+        elif what == "input":
+            live.close_stdin()
 
-    def take_start(self, live: Live) -> None:
-        """Move to running what the folder says has started."""
-        started = folder.read_started(live.path)
-        if started is None or not isinstance(live.job.phase, Queued):
-            return
-        live.entered = True
-        self._place(live)
-        live.job = live.job.at(Running(started_at=started.at, pid=started.pid))
-        self.store.start(live.job.id, started.at, started.pid)
+    def _keeper_began(self, live: Live) -> None:
+        live.pause = 0.0
+        self.take_start(live)
+        if live.doomed:
+            self.end_doomed(live)
         if live.watchers:
             folder.command(live.path, "watch 1")
-        live.changed.ring()
-        self.events.ring()
-
-    def take_end(self, live: Live, *, unfinished: bool = False) -> bool:
-        """Move to ended what the folder says is over. Waiters are told at once: the record is already on disk."""
-        if live.ended:
-            return True
-        record = folder.read_end(live.path, unfinished=unfinished)
-        if record is None:
-            return False
-        live.entered = True
-        self._place(live)
-        self._end(live, ends.ended(live.job, record))
-        return True
-
-    def _end(self, live: Live, phase: Ended) -> None:
-        live.job = live.job.at(phase)
-        live.close_escrow()
-        live.changed.ring()
-        live.output.ring()
-        if live.job.name is not None:
-            # The name is free from now on: the row must let go of it before another job's row takes it.
-            self._store_end(live, phase)
-        else:
-            # Those who wait are answered first; the record is on disk already, the row can follow.
-            self.hub.call_soon(lambda: self._store_end(live, phase))
-
-    def _store_end(self, live: Live, phase: Ended) -> None:
-        def committed() -> None:
-            if not future.cancelled() and future.exception() is None:
-                self.table.drop(live)
-            else:
-                log.error("the end of %s is in its folder but not in the database: %s", live.job.id, future.exception())
-            self.events.ring()
-
-        future = self.store.end(live.job.id, phase)
-        future.add_done_callback(lambda _: self.hub.call_soon(committed))
 
     def _keeper_ended(self, live: Live) -> None:
         self.hub.unwatch(live.keeper_fd)
         os.close(live.keeper_fd)
         live.keeper_fd = -1
-        live.keeper = 0
+        # What it said before it died counts, above all what it handed over.
         self._notes.read()
         if self.take_end(live):
             return
-        if live.refused in _KEEPER_REFUSED:
-            self._give_up(live, Reason.SPAWN_FAILED, f"the keeper could not begin: {_KEEPER_REFUSED[live.refused]}", 0)
-            return
-        self.orphans = True
+        young = time.monotonic() - live.kept_since < _YOUNG_SECONDS
+        live.deaths = live.deaths + 1 if young else 0
         log.warning("the keeper of %s ended early; replacing it", live.job.id)
         self.recover(live)
 
     def recover(self, live: Live) -> None:
         """Bring one active job to where its folder says it is: adopted, over, taken over, or started."""
-        found = launch.live_keeper(live.path)
-        if found is not None:
-            self._watch_keeper(live, *found)
-            self.take_start(live)
-            if live.job.spec.stdin or live.job.spec.pty:
-                folder.command(live.path, "adopt")
-            # The end may have been written before we listened for it, by a keeper that now guards descendants.
-            self.take_end(live)
+        if live.ended:
             return
-        if self.take_end(live, unfinished=True):
+        try:
+            if not live.escrow:
+                live.open_escrow()
+            keeper = launch.live_keeper(live.path)
+            if keeper is not None:
+                self._adopt(live, keeper[1])
+            elif not self.take_end(live, unfinished=True):
+                folder.set_aside_end(live.path, readable=lambda: ends.read(live.job, live.path) is not None)
+                self._without_keeper(live)
+        except Exception:
+            log.exception("%s could not be taken up; it is tried again", live.job.id)
+            self._later(live)
+
+    def _adopt(self, live: Live, keeper_fd: int) -> None:
+        self._watch_keeper(live, keeper_fd)
+        self.take_start(live)
+        # We are not above this keeper: if it dies, the leader's pidfd is how we learn what becomes of the job.
+        self._hold_leader(live, folder.read_started(live.path))
+        folder.command(live.path, "adopt")
+        live.close_stdin()
+        # The end may have been written before we listened for it, by a keeper that now guards descendants.
+        self.take_end(live)
+
+    def _hold_leader(self, live: Live, started: folder.Started | None) -> None:
+        if live.leader_fd >= 0 or started is None or not started.pid:
             return
-        self._without_keeper(live)
+        with contextlib.suppress(OSError):
+            fd = os.pidfd_open(started.pid)
+            if launch.start_ticks(started.pid) == started.ticks:
+                live.leader_fd = fd
+            else:
+                os.close(fd)
 
     def _without_keeper(self, live: Live) -> None:
+        refused, live.refused = live.refused, 0
         spec = folder.read_spec(live.path)
-        if spec is None:
-            self._give_up(live, Reason.LOST, ends.LOST_FOLDER, 0)
-            return
-        aborted = os.path.exists(os.path.join(live.path, "aborted"))
         started = folder.read_started(live.path)
-        if live.attempts >= _ATTEMPTS:
-            self._give_up(live, Reason.LOST if started else Reason.SPAWN_FAILED, "its keepers kept dying", 0)
-        elif started is None or aborted:
-            self.start(live)
+        if spec is None:
+            self._give_up(live, Reason.LOST, ends.LOST_FOLDER)
         elif spec[1] != launch.boot_identity():
-            self._give_up(live, Reason.LOST, ends.LOST_BOOT, 0)
+            self._give_up(live, Reason.LOST, ends.LOST_START if started is None else ends.LOST_BOOT)
+        elif started is None:
+            self._start_again(live, refused)
+        elif not started.pid or refused == _BAD_FOLDER:
+            self._give_up(live, Reason.LOST, ends.LOST_RECORD if refused == 0 else _REFUSED[refused])
+        elif refused or live.deaths >= _YOUNG_DEATHS:
+            live.deaths = 0
+            self._later(live)
         else:
             self._take_over(live, started)
 
+    def _start_again(self, live: Live, refused: int) -> None:
+        if refused in _REFUSED:
+            self._give_up(live, Reason.SPAWN_FAILED, f"the keeper could not begin: {_REFUSED[refused]}")
+        elif live.deaths >= _YOUNG_DEATHS:
+            self._give_up(live, Reason.SPAWN_FAILED, "its keepers kept dying before it could be started")
+        elif live.doomed:
+            self._give_up(live, Reason.SPAWN_FAILED, "it has no row")
+        else:
+            self.start(live)
+
     def _take_over(self, live: Live, started: folder.Started) -> None:
-        live.attempts += 1
+        self._hold_leader(live, started)
         live.witness()
-        with contextlib.suppress(OSError):
-            if live.leader_fd < 0 and launch.start_ticks(started.pid) == started.ticks:
-                live.leader_fd = os.pidfd_open(started.pid)
-                self.hub.watch(live.leader_fd, lambda: self._leader_ended(live))
+        if live.leader_fd >= 0:
+            self.hub.unwatch(live.leader_fd)
+            self.hub.watch(live.leader_fd, lambda: self._leader_ended(live))
         self._ask(live, replace=True)
         self.take_start(live)
 
     def _leader_ended(self, live: Live) -> None:
+        """It is held all the same: if somebody else collects it, only then does its descriptor tell the status."""
         self.hub.unwatch(live.leader_fd)
-        os.close(live.leader_fd)
-        live.leader_fd = -1
         live.witness()
 
-    def _give_up(self, live: Live, reason: Reason, why: str, code: int) -> None:
+    def _give_up(self, live: Live, reason: Reason, why: str, code: int = 0) -> None:
         """Record an end that no keeper can record, in the folder first."""
         started = folder.read_started(live.path) if reason is Reason.LOST else None
         record = ends.record_of(reason, error=why, now_ms=time.time_ns() // 1_000_000, started=started, code=code)
@@ -260,7 +239,9 @@ class Keeping:
                 return
         except OSError as error:
             log.warning("the end of %s could not be written to its folder: %s", live.job.id, error.strerror)
-        self._end(live, ends.ended(live.job, record))
+        self.end(live, ends.ended(live.job, record))
+
+    # All of them.
 
     def adopt(self, jobs: list[Job]) -> None:
         """Take up everything that was active when the last runtime ended."""
@@ -269,28 +250,22 @@ class Keeping:
             prepared = os.path.join(self.home.new, job.id)
             if not os.path.isdir(path) and os.path.isdir(prepared):
                 os.rename(prepared, path)
-            live = self.table.add(job, path)
-            if os.path.isdir(path):
-                live.open_escrow()
-            self.recover(live)
+            self.recover(self.table.add(job, path))
 
     def reap_orphans(self) -> None:
-        """Collect processes that fell to us when their keeper died and that nobody watches."""
-        if not self.orphans:
-            return
-        known = {self.nursing.pid, *(live.keeper for live in self.table.live.values())}
-        leaders = {live.job.phase.pid for live in self.table.live.values() if isinstance(live.job.phase, Running)}
-        for pid in launch.own_children():
-            if pid not in known and pid not in leaders:
+        """Collect processes that fell to us when their keeper died, except leaders: how those ended is put on record."""
+        dead = {pid for pid in launch.own_children() if pid != self.nursing.pid and launch.peek(pid) is not None}
+        if dead:
+            started = [folder.read_started(live.path) for live in self.table.live.values() if not live.ended]
+            for pid in dead - {one.pid for one in started if one is not None}:
                 launch.reap(pid)
 
     def close(self) -> None:
         """Let go of every job; they go on without us."""
         self.nursing.close()
         for live in self.table.live.values():
-            for fd in (live.keeper_fd, live.leader_fd):
-                if fd >= 0:
-                    self.hub.unwatch(fd)
-                    os.close(fd)
-            live.close_escrow()
+            if live.keeper_fd >= 0:
+                self.hub.unwatch(live.keeper_fd)
+                os.close(live.keeper_fd)
+            self.let_go(live)
         self._notes.close()

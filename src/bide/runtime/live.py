@@ -24,9 +24,10 @@ class Live:
     path: str
     inserted: Future[Job] | None = None
     """Its row, on its way to the disk; `None` for a job that was there before this runtime."""
+    doomed: bool = False
+    """Its row cannot be written, so that it must not be: it is ended as soon as it has a keeper to end it."""
     entered: bool = False
     """Its keeper is in the folder, so that it may be moved."""
-    keeper: int = 0
     keeper_fd: int = -1
     leader_fd: int = -1
     escrow: list[int] = field(default_factory=list[int])
@@ -34,11 +35,15 @@ class Live:
     stdin_end: int = -1
     in_fd: int = -1
     tty_fd: int = -1
-    asked: bool = False
-    """A keeper was asked for and its pidfd has not come yet."""
+    asked: int = 0
+    """The nursery (its number) that was asked for a keeper and has not answered yet."""
     refused: int = 0
-    """The exit code with which a keeper refused to begin."""
-    attempts: int = 0
+    """The code with which a keeper refused to begin."""
+    kept_since: float = 0.0
+    deaths: int = 0
+    """How many keepers in a row died young."""
+    pause: float = 0.0
+    """Seconds until the next attempt, when one failed."""
     watchers: int = 0
     changed: Bell = field(default_factory=Bell)
     output: Bell = field(default_factory=Bell)
@@ -49,29 +54,35 @@ class Live:
         return isinstance(self.job.phase, Ended)
 
     def open_escrow(self) -> None:
-        """Hold what must not close: the read ends of its output, the write end of its stdin."""
+        """Hold what must not close: the read ends of its output, the write end of its stdin. Raises OSError."""
         self.close_escrow()
         for name in ("out.p", "err.p"):
             with contextlib.suppress(FileNotFoundError):
                 self.escrow.append(os.open(os.path.join(self.path, name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
-        if self.job.spec.stdin and not self.job.spec.pty and not folder.input_closed(self.path):
-            with contextlib.suppress(OSError):
+        if self.job.spec.stdin and not self.job.spec.pty and not self._input_delivered():
+            with contextlib.suppress(FileNotFoundError):
                 self.stdin_end = os.open(os.path.join(self.path, "in.p"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            self.close_stdin()
+
+    def _input_delivered(self) -> bool:
+        return bool(folder.read_live(self.path).get("in_closed"))
 
     def close_stdin(self) -> None:
-        """Let the job see the end of its stdin once the keeper closes its own end."""
-        if self.stdin_end >= 0:
+        """Let the job see the end of its stdin, once the keeper has put all of the input into it and closed its own end.
+
+        If we let go before, a keeper that dies meanwhile would end the input too early.
+        """
+        if self.stdin_end >= 0 and self._input_delivered():
             os.close(self.stdin_end)
             self.stdin_end = -1
 
     def close_escrow(self) -> None:
         """Let go of everything held for the job."""
-        self.close_stdin()
-        for fd in (*self.escrow, self.in_fd, self.tty_fd):
+        for fd in (*self.escrow, self.stdin_end, self.in_fd, self.tty_fd):
             if fd >= 0:
                 os.close(fd)
         self.escrow.clear()
-        self.in_fd = self.tty_fd = -1
+        self.stdin_end = self.in_fd = self.tty_fd = -1
 
     def hold(self, kind: str, fds: list[int]) -> None:
         """Keep what the keeper handed over: the position in its input, and its terminal."""
@@ -100,16 +111,22 @@ class Live:
             folder.command(self.path, "watch 0")
 
     def witness(self) -> bool:
-        """If the leader is our zombie (its keeper died), put its status on record, then let it go."""
+        """If the leader is over and its keeper is dead, put its status on record; then let it go, if it was our child."""
         started = folder.read_started(self.path)
-        status = None if started is None else launch.peek(started.pid)
-        if started is None or status is None:
+        if started is None or not started.pid:
+            return False
+        ours = launch.start_ticks(started.pid) == started.ticks
+        status = launch.peek(started.pid) if ours else None
+        if status is None and self.leader_fd >= 0:
+            ours, status = False, launch.exit_status(self.leader_fd)
+        if status is None:
             return False
         try:
             folder.write_status(self.path, status)
         except OSError:
             return False  # it stays a zombie, and the new keeper reads its status from there
-        launch.reap(started.pid)
+        if ours:
+            launch.reap(started.pid)
         return True
 
 

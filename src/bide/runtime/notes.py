@@ -27,7 +27,7 @@ class Notes:
         """Take all notes that are there."""
         while True:
             try:
-                data, passed, _, _ = self._sock.recvmsg(_NOTE_BYTES, _PASSED_BYTES)
+                data, passed, _, _ = self._sock.recvmsg(_NOTE_BYTES, _PASSED_BYTES, socket.MSG_CMSG_CLOEXEC)
             except BlockingIOError:
                 return
             what, _, job = data.decode("ascii", "replace").partition(" ")

@@ -16,33 +16,44 @@ class Nursing:
     """Keepers on request; what becomes of each request is told by id."""
 
     def __init__(self, hub: Hub, made: Callable[[str, int, int], None], gone: Callable[[], None]) -> None:
-        """`made(id, pid, pidfd)` for every keeper made (pid below 0: an errno), `gone()` when the nursery died."""
+        """`made(id, pid, pidfd)` for every keeper made (pid below 0: an errno), `gone()` when a nursery died."""
         self._hub = hub
         self._made = made
         self._gone = gone
         self._nursery = launch.Nursery()
+        self.number = 0
+        """Which nursery it is, counted from 1."""
 
     @property
     def pid(self) -> int:
         """The nursery itself."""
         return self._nursery.pid
 
-    def ask(self, path: str, *, replace: bool = False, in_fd: int = -1, tty_fd: int = -1) -> None:
-        """Have a keeper made, by a new nursery if the old one is gone. Raises OSError."""
+    def ask(self, path: str, *, replace: bool = False, in_fd: int = -1, tty_fd: int = -1) -> int:
+        """Have a keeper made, by a new nursery if the old one is gone; the number of the nursery. Raises OSError."""
         try:
             self._nursery.ask(path, replace=replace, in_fd=in_fd, tty_fd=tty_fd)
         except OSError:
-            self.close()
-            self._nursery.open()
-            self._hub.watch(self._nursery.fileno(), self._read)
+            self._renew()
             self._nursery.ask(path, replace=replace, in_fd=in_fd, tty_fd=tty_fd)
+        return self.number
+
+    def _renew(self) -> None:
+        if self._nursery.fileno() >= 0:
+            self._read()
+        self.close()
+        self._nursery.open()
+        self.number += 1
+        self._hub.call_soon(self._gone)
+        self._hub.watch(self._nursery.fileno(), self._read)
 
     def _read(self) -> None:
         answers = self._nursery.answers()
         if answers is None:
             self.close()
             log.warning("the nursery is gone; what it was asked for is asked again")
-            self._gone()
+            self.number += 1
+            self._hub.call_soon(self._gone)
             return
         for pid, fd, path in answers:
             self._made(os.path.basename(path), pid, fd)

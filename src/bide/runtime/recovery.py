@@ -24,8 +24,13 @@ def open_store(home: Home) -> Store:
     """The home's database; a missing or unusable one is made anew from the job folders."""
     try:
         store = Store(home.database)
-        if store.created:
-            rebuild(home, store)
+        try:
+            if store.created:
+                rebuild(home, store)
+            store.active()
+        except BaseException:
+            store.close()
+            raise
     except DatabaseCorrupt as error:
         aside = quarantine(home.database, time.strftime("%Y%m%dT%H%M%S", time.gmtime()))
         log.warning("the database cannot be used (%s); moved to %s, rebuilt from the job folders", error, aside)
@@ -61,17 +66,25 @@ def _read_job(home: Home, name: str) -> Job | None:
         log.error("%s is not a complete job folder; it was moved to %s", path, home.quarantine)
         return None
     job = spec[0].at(Queued())
-    record = folder.read_end(path)
-    if record is not None:
-        return job.at(ends.ended(job, record))
+    ended = ends.read(job, path)
+    if ended is not None:
+        return job.at(ended)
     started = folder.read_started(path)
-    if started is not None:
+    if started is not None and started.pid:
         return job.at(Running(started_at=started.at, pid=started.pid))
     return job
 
 
+def renew(home: Home, keeping: Keeping) -> None:
+    """Another database, from the job folders and the active jobs, in place of one that was deleted or damaged."""
+    old, keeping.store = keeping.store, open_store(home)
+    old.close()
+    keeping.store.add([live.job for live in keeping.table.live.values() if not live.doomed])
+
+
 def recover(home: Home, keeping: Keeping) -> None:
     """Take up all active jobs; clear away what was prepared but never started."""
+    keeping.renew = lambda: renew(home, keeping)
     active = keeping.store.active()
     known = {str(job.id) for job in active}
     for name in os.listdir(home.new):
@@ -93,7 +106,7 @@ def _take_up(home: Home, name: str) -> Job | None:
     if lock is None:
         return spec[0]
     try:
-        if folder.read_started(path) is not None:
+        if folder.read_started(path) is not None or folder.read_end(path) is not None:
             return spec[0]
         shutil.rmtree(path, ignore_errors=True)
         return None

@@ -49,7 +49,10 @@ class HttpRequest:
 
     def json(self) -> dict[str, Any]:
         """The body as an object; an empty body is an empty one. Raises ValueError."""
-        value: object = json.loads(self.body) if self.body else {}
+        try:
+            value: object = json.loads(self.body) if self.body else {}
+        except RecursionError as error:
+            raise ValueError("the body is nested too deeply") from error
         if not isinstance(value, dict):
             raise ValueError("the body must be a JSON object")
         return value  # pyright: ignore[reportUnknownVariableType]

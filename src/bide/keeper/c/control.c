@@ -17,17 +17,35 @@ static void intend(const char *reason, const char *by) {
     snprintf(k.by, sizeof k.by, "%s", by);
 }
 
+static void kill_send(void) {
+    k.kill.signalled = tree_signal(k.kill.sig, true);
+    k.kill.sent = true;
+    record_live();
+}
+
 void kill_begin(int sig, i64 grace_ms, const char *reason, const char *by, const char *token) {
     i64 now = mono_ms();
     intend(reason, by);
     snprintf(k.kill.token, sizeof k.kill.token, "%s", token);
     k.kill.active = true;
+    k.kill.sig = sig;
+    k.kill.sent = false;
     k.kill.hard = sig == SIGKILL;
     k.kill.escalate_at = grace_ms > 0 && sig != SIGKILL ? now + grace_ms : 0;
     k.kill.give_up_at = k.kill.hard ? now + SURE_MS : grace_ms > 0 ? 0 : now + LOOK_MS;
     record_live();
-    k.kill.signalled = tree_signal(sig, true);
+    kill_send();
     kill_step();
+}
+
+/* The keeper before us was killed while it ended the job: what it had not yet done is ours to do. */
+void kill_resume(void) {
+    if (!k.kill.sig) return;
+    i64 now = mono_ms();
+    k.kill.active = true;
+    k.kill.hard = k.kill.sig == SIGKILL;
+    k.kill.give_up_at = k.kill.hard ? now + SURE_MS : k.kill.escalate_at ? 0 : now + LOOK_MS;
+    if (!k.kill.sent) kill_send();
 }
 
 static bool tree_is_empty(void) {
@@ -41,9 +59,10 @@ static bool tree_is_empty(void) {
 
 static void kill_done(void) {
     k.kill.active = false;
-    k.kill.escalate_at = 0;
+    k.kill.sig = 0;
+    k.kill.escalate_at = k.guard_at = 0;
     record_live();
-    tell("killed");
+    tell(T_KILLED);
 }
 
 void kill_step(void) {
@@ -91,7 +110,7 @@ static void idle_check(i64 now) {
 }
 
 void limits_check(void) {
-    if (k.leader_done || k.kill.active || k.reason[0]) return;
+    if (k.leader_done || k.kill.active) return;
     i64 now = mono_ms();
     if (k.spec.timeout_ms && now >= k.started_mono + k.spec.timeout_ms) return limit("timed_out", "limit");
     if (k.spec.idle_ms && now >= k.last_output + k.spec.idle_ms) return idle_check(now);
@@ -105,11 +124,13 @@ static void obey(char *line) {
     if (sscanf(line, "kill %d %d %39s %n", &sig, &grace, token, &used) == 3) {
         kill_begin(sig, grace, "killed", used ? line + used : "", token);
     } else if (sscanf(line, "sig %d", &sig) == 1) {
-        if (!k.leader_done && k.leader > 1) kill(-k.leader, sig);
+        struct proc p;
+        if (!k.leader_done && k.leader > 1 && proc_read(k.leader, &p) && p.ticks == k.leader_ticks) kill(-k.leader, sig);
     } else if (strcmp(line, "in") == 0) {
         stdin_pump();
     } else if (strcmp(line, "adopt") == 0) {
-        tell_fds();
+        k.watch = k.watch_due = false;
+        tell(T_FDS);
     } else if (strcmp(line, "watch 1") == 0 || strcmp(line, "watch 0") == 0) {
         k.watch = line[6] == '1';
         k.watch_due = k.watch;

@@ -12,6 +12,7 @@ typedef int64_t i64;
 
 enum { RECORD = 4096, COMM = 32, BY = 128, PATHS = 8 };
 enum { OUT = 0, ERR = 1, STREAMS = 2 };
+enum { T_STARTED = 1, T_ENDED = 2, T_KILLED = 4, T_WAITING = 8, T_INPUT = 16, T_FDS = 32 }; /* notes to the daemon */
 
 /* What the daemon asked for: read once from the file `spec`. */
 struct spec {
@@ -26,6 +27,7 @@ struct spec {
     int joins, removes;
     const char *cg_oom, *cg_peak, *cg_event; /* files with oom_kill counts, the peak, v1 event_control */
     const char *marker;                      /* BIDE_JOB=<id>, as it stands in the job's environment */
+    const char *boot;                        /* the boot and pid namespace in which its pids mean something */
 };
 
 struct stream {
@@ -39,6 +41,7 @@ struct proc {
     pid_t pid;
     i64 ticks; /* start time: with the pid it names a process for ever */
     char state;
+    int threads;
     i64 cpu_ticks, rss_pages;
     pid_t session;
     char comm[COMM];
@@ -50,7 +53,8 @@ struct tree {
 };
 
 struct kill {
-    bool active, hard;
+    bool active, hard, sent;
+    int sig; /* of the kill that goes on; 0 = none */
     i64 escalate_at, give_up_at;
     int signalled;
     char token[40];
@@ -64,14 +68,15 @@ struct keeper {
     i64 leader_ticks, started_mono, started_wall;
     bool replacing, leader_done, ended;
     int status;           /* wait status of the leader, when known */
-    bool status_known, aborted;
+    bool status_known, aborted, failed;
     int spawn_errno;
     char spawn_stage[24];
     int leader_fd, ctl, notify, report, master, in_file, in_pipe, children_fd, oom_fd, live;
-    bool in_closed, watch, watch_due, waiting, tell_ended;
+    bool in_closed, in_eof, watch, watch_due, waiting;
+    int untold; /* notes that could not be delivered yet */
     i64 in_pos;
     i64 started_note_at; /* the daemon is told of the start a moment later: many programs are over by then */
-    i64 last_output, ended_mono, ended_wall, drain_until, watch_at, small_until, stall_at;
+    i64 last_output, ended_mono, ended_wall, drain_until, watch_at, small_until, stall_at, guard_at, oom_until;
     char reason[16], by[BY]; /* the intent: why the job is being ended, set before the first signal */
     struct kill kill;
     int taken_over;
@@ -94,6 +99,7 @@ int nursery(int sock);
 
 /* spec.c */
 bool spec_load(const char *path, struct spec *spec);
+bool same_boot(void);
 
 /* launch.c */
 void launch(void);
@@ -125,19 +131,24 @@ bool oom_happened(void);
 
 /* record.c */
 bool record_reserve(void);
-bool record_started(void);
+int record_open_started(void);
+bool record_started(int fd);
+bool record_is_started(void);
 bool record_read_started(void);
 void record_live(void);
 void record_live_load(void);
 void record_end(void);
-void tell(const char *what);
-void tell_fds(void);
+void tell(int what);
+void tell_again(void);
+void tell_output(void);
+void tell_refused(int code);
 
 /* control.c */
 void control_read(void);
 void limits_check(void);
 void kill_begin(int sig, i64 grace_ms, const char *reason, const char *by, const char *token);
 void kill_step(void);
+void kill_resume(void);
 i64 control_next(void);
 
 /* waiting.c */

@@ -28,15 +28,16 @@ enum { OOM_ADJUST = 200, GO = 'g', ABANDON = 'x' };
 #define SYS_landlock_restrict_self 446
 #endif
 
-struct failure {
-    int error;
-    char stage[24];
+/* What the child has from us until the program runs: both ends of its start. */
+struct start {
+    int gate, report, record, terminal;
 };
 
-static _Noreturn void fail(int report, const char *stage) {
-    struct failure f = {.error = errno};
-    snprintf(f.stage, sizeof f.stage, "%s", stage);
-    (void)!write(report, &f, sizeof f);
+/* The program never ran: on record first, for whoever keeps the job by then, and told to the keeper that started it. */
+static _Noreturn void fail(const struct start *s, int error, const char *stage) {
+    char line[64];
+    (void)!write(s->record, line, (size_t)snprintf(line, sizeof line, "errno=%d stage=%s\n", error, stage));
+    (void)!write(s->report, "!", 1);
     _exit(127);
 }
 
@@ -55,23 +56,17 @@ static void fence(void) {
     close(fd);
 }
 
-static void onto(int from, int to, int report) {
-    if (from < 0) fail(report, "stdio");
-    if (from == to)
-        fcntl(from, F_SETFD, 0);
-    else if (dup2(from, to) < 0)
-        fail(report, "stdio");
+static bool onto(int from, int to) {
+    if (from < 0) return false;
+    return from == to ? fcntl(from, F_SETFD, 0) == 0 : dup2(from, to) >= 0;
 }
 
-static void wire(int report, int terminal) {
-    if (k.spec.pty) {
-        if (ioctl(terminal, TIOCSCTTY, 0) != 0) fail(report, "terminal");
-        for (int fd = 0; fd < 3; fd++) onto(terminal, fd, report);
-        return;
-    }
-    onto(open(k.spec.use_stdin ? "in.p" : "/dev/null", O_RDONLY | O_CLOEXEC), 0, report);
-    onto(open("out.p", O_RDWR | O_CLOEXEC), 1, report);
-    onto(k.spec.merge ? 1 : open("err.p", O_RDWR | O_CLOEXEC), 2, report);
+static bool wire(int terminal) {
+    if (k.spec.pty)
+        return ioctl(terminal, TIOCSCTTY, 0) == 0 && onto(terminal, 0) && onto(terminal, 1) && onto(terminal, 2);
+    return onto(open(k.spec.use_stdin ? "in.p" : "/dev/null", O_RDONLY | O_CLOEXEC), 0) &&
+           onto(open("out.p", O_RDWR | O_CLOEXEC), 1) &&
+           onto(k.spec.merge ? 1 : open("err.p", O_RDWR | O_CLOEXEC), 2);
 }
 
 static void plain_signals(void) {
@@ -90,9 +85,9 @@ static void set_oom(void) {
     close(fd);
 }
 
-static _Noreturn void child(int gate, int report, int folder, int terminal) {
+static _Noreturn void child(const struct start *s) {
     setsid();
-    wire(report, terminal);
+    int unwired = wire(s->terminal) ? 0 : errno;
     set_oom();
     umask((mode_t)k.spec.umask);
     struct rlimit files;
@@ -103,18 +98,17 @@ static _Noreturn void child(int gate, int report, int folder, int terminal) {
     plain_signals();
     char word = 0;
     ssize_t n;
-    while ((n = read(gate, &word, 1)) < 0 && errno == EINTR) {}
-    if (n == 0) {
-        /* Our keeper died before the gate opened: nothing ran, and this says so. */
-        close(openat(folder, "aborted", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-        _exit(127);
-    }
-    if (word != GO) _exit(127);
-    if (chdir(k.spec.cwd) != 0) fail(report, "cwd");
+    while ((n = read(s->gate, &word, 1)) < 0 && errno == EINTR) {}
+    /* Our keeper died before the gate opened: nothing ran, so the record of the start is taken back. It is this very
+     * file and no later one: whoever starts the job again begins with a file of his own. */
+    if (n == 0) (void)!ftruncate(s->record, 0);
+    if (n == 0 || word != GO) _exit(127);
+    if (unwired) fail(s, unwired, "stdio");
+    if (chdir(k.spec.cwd) != 0) fail(s, errno, "cwd");
     if (k.spec.fence) fence();
     environ = k.spec.env;
     execvp(k.spec.argv[0], k.spec.argv);
-    fail(report, "exec");
+    fail(s, errno, "exec");
 }
 
 static bool enter_groups(pid_t pid) {
@@ -150,23 +144,25 @@ static void open_stdin(void) {
 }
 
 void launch(void) {
-    int gate[2], report[2], terminal = -1;
+    int gate[2], report[2];
+    struct start s = {.terminal = -1};
     k.started_mono = k.last_output = mono_ms();
     k.started_wall = wall_ms();
     if (k.spec.use_stdin || k.spec.pty) open_stdin();
-    if (k.spec.pty && (terminal = open_terminal()) < 0) return refuse("terminal");
-    int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0 || pipe2(gate, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) return refuse("pipe");
+    if (k.spec.pty && (s.terminal = open_terminal()) < 0) return refuse("terminal");
+    if ((s.record = record_open_started()) < 0) return refuse("record");
+    if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) return refuse("pipe");
+    s.gate = gate[0];
+    s.report = report[1];
     pid_t pid = fork();
     if (pid < 0) return refuse("fork");
     if (pid == 0) {
         close(gate[1]);
-        child(gate[0], report[1], folder, terminal);
+        child(&s);
     }
     close(gate[0]);
     close(report[1]);
-    close(folder);
-    if (terminal >= 0) close(terminal);
+    if (s.terminal >= 0) close(s.terminal);
     k.report = report[0];
     fcntl(k.report, F_SETFL, O_NONBLOCK);
     struct proc p = {0};
@@ -176,10 +172,13 @@ void launch(void) {
     if (!enter_groups(pid)) {
         word = ABANDON;
         refuse("cgroup");
-    } else if (!record_started()) {
+    } else if (!record_started(s.record)) {
         word = ABANDON;
         refuse("record");
+    } else {
+        tell(T_FDS); /* while nothing runs yet that would miss its terminal if we died */
     }
+    close(s.record);
     (void)!write(gate[1], &word, 1);
     close(gate[1]);
     if (word == ABANDON) waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
@@ -206,10 +205,19 @@ bool attach(void) {
     return true;
 }
 
-/* For a client inside a fenced job: a daemon it started itself would be inside the fence as well. */
+/* For a client inside a fenced job: a daemon it started itself would be inside the fence as well. The daemon is no part
+ * of the job: it becomes somebody else's child, and nothing that ends the job reaches it. */
 void start_daemon(void) {
-    if (!k.spec.starter || !k.spec.starter[0] || fork() != 0) return;
+    if (!k.spec.starter || !k.spec.starter[0]) return;
+    prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+    pid_t between = fork();
+    if (between != 0) {
+        if (between > 0) waitpid(between, NULL, 0);
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        return;
+    }
     setsid();
+    if (fork() != 0) _exit(0);
     plain_signals();
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++) dup2(null, fd);

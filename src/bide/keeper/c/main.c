@@ -19,8 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LATE_MS = 250, FULL_MS = 2000, RETRY_MS = 250, GUARD_MS = 5000, NOTE_MS = 10, SETTLE_MS = 3, WITNESS_MS = 2000, TICK_MS = 10 };
-enum { LOCKED = 3, ALREADY = 4, BAD_SPEC = 5, NO_ROOM = 6 };
+enum { LATE_MS = 250, FULL_MS = 2000, RETRY_MS = 250, GUARD_MS = 5000, NOTE_MS = 10, SETTLE_MS = 3 };
+enum { WITNESS_MS = 2000, TICK_MS = 10, OOM_MS = 1000 };
+enum { LOCKED = 3, ALREADY = 4, BAD_SPEC = 5, NO_ROOM = 6, OTHER_BOOT = 7 };
 
 struct keeper k = {.leader_fd = -1, .ctl = -1, .notify = -1, .report = -1, .master = -1, .in_file = -1, .in_pipe = -1,
                    .children_fd = -1, .oom_fd = -1, .live = -1, .spec = {.umask = 022}};
@@ -66,22 +67,15 @@ static void watch_oom(void) {
     if (file >= 0) close(file);
 }
 
+/* The report closes when the program runs; a byte in it says that it could not be run, and `started` says why. */
 static void read_report(void) {
-    struct {
-        int error;
-        char stage[24];
-    } failure;
-    ssize_t n = read(k.report, &failure, sizeof failure);
+    char byte;
+    ssize_t n = read(k.report, &byte, 1);
     if (n < 0 && errno == EAGAIN) return;
-    if (n == (ssize_t)sizeof failure) {
-        k.spawn_errno = failure.error;
-        memcpy(k.spawn_stage, failure.stage, sizeof k.spawn_stage);
-    }
     close(k.report);
     k.report = -1;
-    if (n != 0) return;
-    k.started_note_at = mono_ms() + SETTLE_MS;
-    tell_fds();
+    k.failed = n == 1;
+    if (n == 0) k.started_note_at = mono_ms() + SETTLE_MS;
 }
 
 static bool child_status(void) {
@@ -143,12 +137,14 @@ static void on_leader_done(void) {
     k.ended_wall = wall_ms();
     k.drain_until = k.ended_mono + LATE_MS;
     if (k.report >= 0) read_report();
-    if (!k.spawn_errno && k.leader) learn_status();
-    k.aborted = access("aborted", F_OK) == 0;
+    if (k.replacing || k.failed) k.aborted = !record_read_started();
+    if (!k.spawn_errno && !k.aborted && k.leader) learn_status();
 }
 
 static bool drained(void) {
     bool stalled = false;
+    /* What was just killed may take a moment to be gone; it is no survivor. */
+    if (k.kill.active && k.kill.hard && mono_ms() < k.drain_until) return false;
     for (int i = 0; i < k.streams; i++) {
         if (k.stream[i].stalled) stalled = true;
         else if (!k.stream[i].eof && mono_ms() < k.drain_until) return false;
@@ -177,13 +173,18 @@ static void after_end(void) {
     kill_step();
 }
 
+/* All that is left of the job is below us, unless we took it over: then it may be anywhere, and is looked for. */
 static bool guards(void) {
-    struct tree tree = {0};
+    siginfo_t info;
     usage_reaped();
-    tree_collect(&tree, k.replacing);
+    if (k.kill.active || k.untold || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) return true;
+    if (!k.replacing || mono_ms() < k.guard_at) return k.replacing;
+    struct tree tree = {0};
+    tree_collect(&tree, true);
     int n = tree.n;
     tree_free(&tree);
-    return n > 0 || k.kill.active || k.tell_ended;
+    k.guard_at = mono_ms() + GUARD_MS;
+    return n > 0;
 }
 
 static i64 sooner(i64 a, i64 b) { return a == 0 ? b : b == 0 ? a : a < b ? a : b; }
@@ -195,8 +196,10 @@ static int next_wait(i64 now) {
     if (stalled) next = sooner(next, k.stall_at);
     if (k.watch && k.watch_due && !k.ended) next = sooner(next, k.watch_at > now ? k.watch_at : now + 1);
     if (k.leader_done && !k.ended) next = sooner(next, stalled ? now + RETRY_MS : now + TICK_MS);
-    if (k.ended) next = sooner(next, now + (k.tell_ended || k.kill.active ? RETRY_MS : k.replacing ? GUARD_MS : 60 * GUARD_MS));
+    if (k.untold || (k.in_eof && !k.in_closed)) next = sooner(next, now + RETRY_MS);
+    if (k.ended) next = sooner(next, now + (k.replacing ? GUARD_MS : 60 * GUARD_MS));
     if (!k.leader_done) next = sooner(sooner(sooner(next, k.sample_at), k.wait_at), k.started_note_at);
+    if (k.oom_until > now) next = sooner(next, now + TICK_MS);
     if (next == 0) return -1;
     return next <= now ? 0 : (int)(next - now);
 }
@@ -230,11 +233,11 @@ static void note_output(i64 moved) {
     if (moved > 0 && k.waiting) {
         k.waiting = false;
         record_live();
-        tell("waiting");
+        tell(T_WAITING);
     }
     if (moved > 0 && (k.spec.use_stdin || k.spec.pty)) k.wait_at = now + 300;
     if (k.watch && k.watch_due && now >= k.watch_at && !k.ended) {
-        tell("output");
+        tell_output();
         k.watch_at = now + NOTE_MS;
     }
 }
@@ -264,11 +267,14 @@ static void step(void) {
     else if (now >= k.small_until || k.leader_done) note_output(pump_all());
     stdin_pump();
     control_read();
-    if (k.oom_fd >= 0 && read(k.oom_fd, &count, sizeof count) > 0 && oom_happened() && !k.kill.active)
+    if (k.oom_fd >= 0 && read(k.oom_fd, &count, sizeof count) > 0) k.oom_until = now + OOM_MS;
+    if (k.oom_until > now && !k.kill.active && oom_happened()) { /* the event may come before its count */
+        k.oom_until = 0;
         kill_begin(SIGKILL, 0, "oom", "limit", "");
+    }
     if (!k.leader_done && k.started_note_at && now >= k.started_note_at) {
         k.started_note_at = 0;
-        tell("started");
+        tell(T_STARTED);
     }
     if (!k.leader_done && k.sample_at && now >= k.sample_at) {
         usage_sample();
@@ -277,7 +283,7 @@ static void step(void) {
     if (!k.leader_done && k.wait_at && now >= k.wait_at) waiting_check();
     limits_check();
     kill_step();
-    if (k.leader_done && seen_done && !k.ended && k.aborted) leave(0);
+    if (k.leader_done && seen_done && !k.ended && k.aborted) _exit(0); /* to be started again, in the same groups */
     if (k.leader_done && seen_done && !k.ended && drained()) {
         count_missing();
         record_end();
@@ -285,7 +291,7 @@ static void step(void) {
         else if (stat("spec", &st) != 0) leave(NO_ROOM);
         else poll(NULL, 0, RETRY_MS);
     }
-    if (k.tell_ended) tell("ended");
+    tell_again();
     if (k.ended && !guards()) leave(0);
 }
 
@@ -295,19 +301,12 @@ static void take_over(int in_file, int master) {
     k.master = master;
     record_live_load();
     k.ended = access("end", F_OK) == 0;
-    if (!attach()) leave(ALREADY);
+    if (!attach()) _exit(ALREADY);
     if (k.ended) k.leader_done = true;
-    else if (k.reason[0] && k.leader_fd >= 0 && !k.kill.active) {
-        k.kill.active = true;
-        if (k.kill.escalate_at == 0) k.kill.give_up_at = mono_ms() + LATE_MS;
-    }
 }
 
-/* No job can be kept here; the daemon is told why, for it is not our parent and cannot see our exit code. */
 static int refuse(int code) {
-    char note[16];
-    snprintf(note, sizeof note, "refused-%d", code);
-    if (k.spec.marker) tell(note);
+    tell_refused(code);
     return code;
 }
 
@@ -318,11 +317,8 @@ int keep(const char *folder, bool replace, int in_file, int master) {
     if (!spec_load("spec", &k.spec)) return BAD_SPEC;
     watch_children();
     if (!replace && access("end", F_OK) == 0) return 0;
-    if (!replace && access("aborted", F_OK) == 0) {
-        unlink("started");
-        unlink("aborted");
-    }
-    if (!replace && record_read_started()) return ALREADY;
+    if (!replace && record_is_started()) return ALREADY;
+    if (replace && !same_boot()) return refuse(OTHER_BOOT);
     k.ctl = open("ctl", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     k.sample_gap = 1000;
     k.sample_at = mono_ms() + k.sample_gap;
@@ -337,8 +333,8 @@ int keep(const char *folder, bool replace, int in_file, int master) {
     watch_oom();
     if (replace) {
         record_live();
-        tell("started");
-        tell_fds();
+        tell(T_STARTED | T_FDS);
+        kill_resume();
     }
     for (;;) {
         step();

@@ -194,15 +194,13 @@ static i64 in_size(void) {
 bool stdin_pending(void) { return !k.in_closed && k.in_file >= 0 && k.in_pos < in_size(); }
 
 void stdin_close(void) {
-    if (k.in_closed) return;
+    char eof = CTRL_D;
+    if (k.in_closed || (k.spec.pty && k.master >= 0 && write(k.master, &eof, 1) < 0 && errno == EAGAIN)) return;
     k.in_closed = true;
-    if (k.spec.pty && k.master >= 0) {
-        char eof = CTRL_D;
-        (void)!write(k.master, &eof, 1);
-    }
     if (k.in_pipe >= 0) close(k.in_pipe);
     k.in_pipe = -1;
     record_live();
+    tell(T_INPUT); /* the daemon holds its end of the FIFO until all of the input is in it */
 }
 
 /* The position is that of the open file, which the daemon holds as well: it is right even after our death. */
@@ -218,8 +216,11 @@ void stdin_pump(void) {
         moved = true;
     }
     if (moved) {
+        bool was = k.waiting;
         k.waiting = false;
         record_live();
+        if (was) tell(T_WAITING);
     }
-    if (k.in_pos >= in_size() && access("in.eof", F_OK) == 0) stdin_close();
+    if (!k.in_eof) k.in_eof = access("in.eof", F_OK) == 0;
+    if (k.in_eof && k.in_pos >= in_size()) stdin_close();
 }

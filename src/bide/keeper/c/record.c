@@ -67,27 +67,42 @@ bool record_reserve(void) {
     return k.live >= 0 && end >= 0;
 }
 
-bool record_started(void) {
+/* A file of its own for every attempt: a child of an earlier one may still take its own record back. */
+int record_open_started(void) {
+    unlink("started");
+    return open("started", O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+}
+
+bool record_started(int fd) {
     char line[160];
     int n = snprintf(line, sizeof line, "pid=%d ticks=%lld mono=%lld wall=%lld\n", k.leader, (long long)k.leader_ticks,
                      (long long)k.started_mono, (long long)k.started_wall);
-    int fd = open("started", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && write(fd, line, (size_t)n) == n;
-    if (fd >= 0) close(fd);
-    return ok;
+    return write(fd, line, (size_t)n) == n;
 }
 
-/* A line without its newline was never finished, and then the gate was never opened. */
+static bool slurp_started(char *line, size_t room) {
+    size_t n = slurp("started", line, room);
+    return n > 0 && line[n - 1] == '\n';
+}
+
+/* An empty file, or a line without its newline, means that the gate was never opened. */
+bool record_is_started(void) {
+    char line[256];
+    return slurp_started(line, sizeof line);
+}
+
+/* Who runs; and, in a second line by the child itself, why the program could not be executed. */
 bool record_read_started(void) {
-    char line[160];
+    char line[256];
     long long ticks, mono, wall;
-    size_t n = slurp("started", line, sizeof line);
-    if (n == 0 || line[n - 1] != '\n' ||
+    if (!slurp_started(line, sizeof line) ||
         sscanf(line, "pid=%d ticks=%lld mono=%lld wall=%lld", &k.leader, &ticks, &mono, &wall) != 4)
         return false;
     k.leader_ticks = ticks;
     k.started_mono = mono;
     k.started_wall = wall;
+    const char *failure = strstr(line, "errno=");
+    if (failure) sscanf(failure, "errno=%d stage=%23s", &k.spawn_errno, k.spawn_stage);
     return true;
 }
 
@@ -116,8 +131,9 @@ void record_live(void) {
     struct text t = {.n = 0};
     put(&t, "{\"v\":1,");
     put_state(&t);
-    put(&t, ",\"in_pos\":%lld,\"in_closed\":%d,\"waiting\":%d,\"stalled\":%d,\"escalate_at\":%lld,\"signalled\":%d",
-        (long long)k.in_pos, k.in_closed, k.waiting, k.stream[OUT].stalled || k.stream[ERR].stalled,
+    put(&t, ",\"in_pos\":%lld,\"in_closed\":%d,\"waiting\":%d,\"stalled\":%d", (long long)k.in_pos, k.in_closed, k.waiting,
+        k.stream[OUT].stalled || k.stream[ERR].stalled);
+    put(&t, ",\"kill_signal\":%d,\"kill_sent\":%d,\"escalate_at\":%lld,\"signalled\":%d", k.kill.sig, k.kill.sent,
         (long long)k.kill.escalate_at, k.kill.signalled);
     put_string(&t, "reason", k.reason);
     put_string(&t, "by", k.by);
@@ -142,6 +158,12 @@ static void find_string(const char *in, const char *key, char *into, size_t room
     const char *at = strstr(in, want);
     size_t n = 0;
     for (at = at ? at + strlen(want) : ""; *at && *at != '"' && n + 1 < room; at++) {
+        unsigned byte;
+        if (sscanf(at, "\\u00%2x", &byte) == 1) {
+            into[n++] = (char)byte;
+            at += 5;
+            continue;
+        }
         if (*at == '\\' && at[1]) at++;
         into[n++] = *at;
     }
@@ -164,6 +186,9 @@ void record_live_load(void) {
     k.in_closed = find_number(page, "in_closed");
     find_string(page, "reason", k.reason, sizeof k.reason);
     find_string(page, "by", k.by, sizeof k.by);
+    k.kill.sig = (int)find_number(page, "kill_signal");
+    k.kill.sent = find_number(page, "kill_sent");
+    k.kill.signalled = (int)find_number(page, "signalled");
     k.kill.escalate_at = find_number(page, "escalate_at");
 }
 
@@ -214,7 +239,7 @@ void record_end(void) {
     close(fd);
     if (rename("end.tmp", "end") != 0) return;
     k.ended = true;
-    tell("ended");
+    tell(T_ENDED);
 }
 
 static bool send_note(const char *what, const int *fds, int n, int flags) {
@@ -241,21 +266,41 @@ static bool send_note(const char *what, const int *fds, int n, int flags) {
     return sendmsg(k.notify, &msg, MSG_NOSIGNAL | flags) >= 0;
 }
 
-/* A note is a hint to look at the folder; with no daemon there is nobody to tell and nothing to do. */
-void tell(const char *what) {
-    bool output = strcmp(what, "output") == 0;
-    if (send_note(what, NULL, 0, output ? MSG_DONTWAIT : 0) || errno == ECONNREFUSED || errno == ENOENT) {
-        if (output) k.watch_due = false;
-        if (k.ended) k.tell_ended = false;
-    } else if (k.ended) {
-        k.tell_ended = true;
-    }
-}
-
 /* The daemon keeps copies of what cannot be opened again by name: the position in `in`, and the terminal. */
-void tell_fds(void) {
+static bool send_fds(int flags) {
     int fds[2], n = 0;
     if (k.in_file >= 0) fds[n++] = k.in_file;
     if (k.master >= 0) fds[n++] = k.master;
-    if (n > 0) send_note(k.master >= 0 ? "fds-terminal" : "fds-stdin", fds, n, 0);
+    return n == 0 || send_note(k.master >= 0 ? "fds-terminal" : "fds-stdin", fds, n, flags);
+}
+
+static bool nobody_listens(void) { return errno == ECONNREFUSED || errno == ENOENT; }
+
+static void deliver(int flags) {
+    static const char *const words[] = {"started", "ended", "killed", "waiting", "input"};
+    for (int i = 0, note; (note = 1 << i) <= T_FDS; i++)
+        if (k.untold & note && ((note == T_FDS ? send_fds(flags) : send_note(words[i], NULL, 0, flags)) || nobody_listens()))
+            k.untold &= ~note;
+}
+
+/* A note is a hint to look at the folder. With no daemon there is nobody to tell; with one that is slow, or stopped, it
+ * is tried again. */
+void tell(int what) {
+    k.untold |= what;
+    deliver(0);
+}
+
+void tell_again(void) {
+    if (k.untold) deliver(MSG_DONTWAIT);
+}
+
+void tell_output(void) {
+    if (send_note("output", NULL, 0, MSG_DONTWAIT) || nobody_listens()) k.watch_due = false;
+}
+
+/* No job can be kept here; the daemon is told why, for it is not our parent and cannot see our exit code. */
+void tell_refused(int code) {
+    char note[16];
+    snprintf(note, sizeof note, "refused-%d", code);
+    if (k.spec.marker) send_note(note, NULL, 0, 0);
 }

@@ -2,6 +2,7 @@
 #include "keeper.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,7 +57,7 @@ static void take(struct spec *s, const char *key, const char *value) {
            flag(key, "pty", value, &s->pty) || flag(key, "merge", value, &s->merge) ||
            flag(key, "fence", value, &s->fence) || flag(key, "idle_cpu", value, &s->idle_cpu) ||
            flag(key, "cap_kills", value, &s->cap_kills) || text(key, "cwd", value, &s->cwd) ||
-           text(key, "marker", value, &s->marker) || text(key, "cg_oom", value, &s->cg_oom) ||
+           text(key, "marker", value, &s->marker) || text(key, "boot", value, &s->boot) || text(key, "cg_oom", value, &s->cg_oom) ||
            text(key, "cg_peak", value, &s->cg_peak) || text(key, "cg_event", value, &s->cg_event) ||
            add(key, "join", value, s->join, &s->joins) || add(key, "remove", value, s->remove, &s->removes));
     s->umask = (int)mask;
@@ -95,4 +96,15 @@ bool spec_load(const char *path, struct spec *s) {
         }
     }
     return s->argv && s->argv[0] && s->env && s->cwd && s->marker;
+}
+
+/* Pids of another boot, or of another pid namespace, mean other processes. */
+bool same_boot(void) {
+    char id[64], space[64], now[160];
+    size_t n = slurp("/proc/sys/kernel/random/boot_id", id, sizeof id);
+    ssize_t m = readlink("/proc/self/ns/pid", space, sizeof space - 1);
+    if (n > 0 && id[n - 1] == '\n') id[n - 1] = '\0';
+    space[m > 0 ? m : 0] = '\0';
+    snprintf(now, sizeof now, "%s/%s", n > 0 ? id : "unknown", space);
+    return !k.spec.boot || strcmp(k.spec.boot, now) == 0;
 }

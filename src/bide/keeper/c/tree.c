@@ -35,13 +35,14 @@ bool proc_read(pid_t pid, struct proc *out) {
     size_t n = (size_t)(close - open - 1);
     if (n >= COMM) n = COMM - 1;
     memcpy(out->comm, open + 1, n);
-    int session = 0;
+    int session = 0, threads = 0;
     unsigned long utime = 0, stime = 0;
     long long cutime = 0, cstime = 0, start = 0, rss = 0;
-    if (sscanf(close + 2, "%c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lld %lld %*d %*d %*d %*d %lld %*u %lld",
-               &out->state, &session, &utime, &stime, &cutime, &cstime, &start, &rss) < 7)
+    if (sscanf(close + 2, "%c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lld %lld %*d %*d %d %*d %lld %*u %lld",
+               &out->state, &session, &utime, &stime, &cutime, &cstime, &threads, &start, &rss) < 8)
         return false;
     out->session = session;
+    out->threads = threads;
     out->ticks = start;
     out->cpu_ticks = (i64)(utime + stime) + cutime + cstime;
     out->rss_pages = rss;
@@ -56,7 +57,8 @@ static bool has(const struct tree *tree, pid_t pid) {
 
 static void add(struct tree *tree, pid_t pid) {
     struct proc p;
-    if (pid == getpid() || has(tree, pid) || !proc_read(pid, &p) || p.state == 'Z' || p.state == 'X') return;
+    if (pid == getpid() || has(tree, pid) || !proc_read(pid, &p) || p.state == 'X') return;
+    if (p.state == 'Z' && p.threads < 2) return; /* with more, only its first thread has ended */
     if (tree->n == tree->room) {
         int room = tree->room ? tree->room * 2 : 64;
         struct proc *at = realloc(tree->at, (size_t)room * sizeof *at);

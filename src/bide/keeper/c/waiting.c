@@ -105,5 +105,5 @@ void waiting_check(void) {
     if (found == k.waiting) return;
     k.waiting = found;
     record_live();
-    tell("waiting");
+    tell(T_WAITING);
 }

@@ -1,0 +1,139 @@
+"""Rows follow folders: what the folder says has begun, or is over, is told to whoever waits and moved in the store."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from bide.keeper import ends, folder
+from bide.model.phase import Ended, Queued, Running
+from bide.runtime.home import Home
+from bide.runtime.hub import Bell, Hub
+from bide.runtime.live import Live, Table
+from bide.store.faults import DatabaseCorrupt
+from bide.store.store import Store
+
+log = logging.getLogger(__name__)
+
+_STORE_AGAIN = 5.0
+_RENEWED_SECONDS = 1.0
+
+
+class Moving:
+    """The active jobs of a home, and their rows."""
+
+    def __init__(self, home: Home, store: Store, hub: Hub) -> None:
+        """Nothing is active yet."""
+        self.home: Home = home
+        self.store: Store = store
+        self.hub: Hub = hub
+        self.table: Table = Table()
+        self.events: Bell = Bell()
+        self.renew: Callable[[], None] = lambda: None
+        """What makes another database from the folders; set by recovery."""
+        self._renewed = 0.0
+        self._unstored: list[tuple[Live, Ended]] = []
+
+    def committed(self, live: Live) -> None:
+        """The row is on disk, so the folder may go where such folders are; or it cannot be, and the job must not be."""
+        error = live.inserted.exception() if live.inserted is not None else None
+        if isinstance(error, DatabaseCorrupt):
+            live.inserted = None
+            self._renew_store()
+        elif error is not None:
+            log.error("the row of %s could not be written (%s); it is ended", live.job.id, error)
+            live.doomed = True
+            self.end_doomed(live)
+        self._place(live)
+        self.events.ring()
+
+    def _renew_store(self) -> None:
+        """The database is damaged. Everything that was asked of it fails at once; one renewal is enough for all."""
+        if time.monotonic() - self._renewed > _RENEWED_SECONDS:
+            self.renew()
+            self._renewed = time.monotonic()
+
+    def end_doomed(self, live: Live) -> None:
+        """End a job that nobody was given the id of."""
+        folder.command(live.path, f"kill {signal.SIGKILL} 0 - no row")
+
+    def _place(self, live: Live) -> None:
+        done = live.inserted is None or (live.inserted.done() and live.inserted.exception() is None)
+        if done and live.entered and live.path != self.home.job(live.job.id):
+            os.rename(live.path, self.home.job(live.job.id))
+            live.path = self.home.job(live.job.id)
+
+    def take_start(self, live: Live) -> None:
+        """Move to running what the folder says has started."""
+        started = folder.read_started(live.path)
+        if started is None or not started.pid or live.ended:
+            return
+        live.entered = True
+        self._place(live)
+        phase = live.job.phase
+        if isinstance(phase, Running) and phase.pid == started.pid:
+            return
+        # A start that was taken back before the program ran is followed by another, with another pid.
+        live.job = live.job.at(Running(started_at=started.at, pid=started.pid))
+        if isinstance(phase, Queued) and not live.doomed:
+            self.store.start(live.job.id, started.at, started.pid)
+        live.changed.ring()
+        self.events.ring()
+
+    def take_end(self, live: Live, *, unfinished: bool = False) -> bool:
+        """Move to ended what the folder says is over. Waiters are told at once: the record is already on disk."""
+        if live.ended:
+            return True
+        phase = ends.read(live.job, live.path, unfinished=unfinished)
+        if phase is None:
+            return False
+        live.entered = True
+        self._place(live)
+        self.end(live, phase)
+        return True
+
+    def end(self, live: Live, phase: Ended) -> None:
+        """It is over, in this way."""
+        live.job = live.job.at(phase)
+        self.let_go(live)
+        live.changed.ring()
+        live.output.ring()
+        if live.doomed:
+            self.table.drop(live)
+            folder.remove(live.path)
+        else:
+            # Those who wait are answered first; the record is on disk already, the row can follow.
+            self._unstored.append((live, phase))
+            self.hub.call_soon(self.store_ends)
+
+    def store_ends(self) -> None:
+        """Move the rows of what is over; before a new job, which may have the name of one of them."""
+        unstored, self._unstored = self._unstored, []
+        for live, phase in unstored:
+            self._store_end(live, phase)
+
+    def let_go(self, live: Live) -> None:
+        """Hold nothing more for a job."""
+        if live.leader_fd >= 0:
+            self.hub.unwatch(live.leader_fd)
+            os.close(live.leader_fd)
+            live.leader_fd = -1
+        live.close_escrow()
+
+    def _store_end(self, live: Live, phase: Ended) -> None:
+        def committed() -> None:
+            error = future.exception()
+            if error is None:
+                self.table.drop(live)
+            else:
+                log.error("the end of %s is in its folder but not yet in the database: %s", live.job.id, error)
+                if isinstance(error, DatabaseCorrupt):
+                    self._renew_store()
+                self.hub.call_later(_STORE_AGAIN, lambda: self._store_end(live, phase))
+            self.events.ring()
+
+        future = self.store.end(live.job.id, phase)
+        future.add_done_callback(lambda _: self.hub.call_soon(committed))
