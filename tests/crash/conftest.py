@@ -25,7 +25,16 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def build(name: str) -> Path:
         program = folder / name
         if not program.exists():
-            words = [compiler, "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-o", str(program), str(HERE / f"{name}.c")]
+            words = [
+                compiler,
+                "-O2",
+                "-std=gnu11",
+                "-D_GNU_SOURCE",
+                "-Wall",
+                "-o",
+                str(program),
+                str(HERE / f"{name}.c"),
+            ]
             subprocess.run(words, check=True)
         return program
 

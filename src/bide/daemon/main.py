@@ -131,15 +131,15 @@ async def _serve(home: str) -> None:
         listening.listen(_BACKLOG)
 
         def info() -> dict[str, Any]:
-            counts = jobs.core.store.counts()
+            phases = [live.job.phase_name for live in jobs.core.keeping.table.live.values()]
             return {
                 "pid": os.getpid(),
                 "home": home,
                 "socket": os.path.join(home, SOCKET),
                 "version": VERSION,
                 "started_at": stamp(started_at),
-                "running": counts.get("running", 0),
-                "queued": counts.get("queued", 0),
+                "running": phases.count("running"),
+                "queued": phases.count("queued"),
                 "python": sys.version.split()[0],
                 "keeper": launch.KEEPER,
             }

@@ -121,7 +121,9 @@ def _is_encodable(text: str) -> bool:
 def _check_env(env: Mapping[str, str]) -> None:
     for key, value in env.items():
         if not key or "=" in key or "\0" in key + value or not _is_encodable(key + value):
-            raise BadRequest(detail=f"{key!r} cannot be an environment variable; names have no '=', and it is text without NUL bytes")
+            raise BadRequest(
+                detail=f"{key!r} cannot be an environment variable; names have no '=', and it is text without NUL bytes"
+            )
 
 
 def _check_limits(limits: Limits) -> None:
