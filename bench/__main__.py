@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from bench.figures import Figure
 from bench.place import Place
@@ -73,10 +73,12 @@ def _give_up(number: int, _: FrameType | None) -> NoReturn:
     sys.exit(f"bench: stopped by {signal.Signals(number).name}")
 
 
-def _why(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"
+def _why(error: Exception) -> str:
+    """The first thing that went wrong, where several did at once."""
+    first: Exception = error
+    while isinstance(first, ExceptionGroup):
+        first = cast("ExceptionGroup[Exception]", first).exceptions[0]
+    return f"{type(first).__name__}: {first}"
 
 
 async def _measure(wanted: list[str], progress: Progress) -> tuple[list[Figure], bool]:

@@ -102,7 +102,7 @@ def _multiply(path: Path, count: int) -> None:
 def _copy_jobs(connection: sqlite3.Connection, count: int) -> None:
     # The sources stand in a table of their own: SQLite would first set aside what it both reads and adds to.
     connection.execute(f"CREATE TEMP TABLE source AS SELECT * FROM jobs WHERE seq > {_RARE}")
-    columns = [row[1] for row in connection.execute("PRAGMA table_info(jobs)") if row[1] != "seq"]
+    columns: list[str] = [row[1] for row in connection.execute("PRAGMA table_info(jobs)") if row[1] != "seq"]
     step = _STEP // timedelta(milliseconds=1)
     sources = FEW - _RARE
     changed = {"id": "printf('j%010d', n)"} | {

@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,7 +37,7 @@ async def many(count: int, act: Callable[[], Awaitable[object]]) -> float:
 
 
 @contextmanager
-def task_spooler(root: Path) -> Iterator[Callable[[], Awaitable[None]]]:
+def task_spooler(root: Path) -> Generator[Callable[[], Awaitable[None]], None, None]:
     """A task-spooler server of our own with AT_ONCE slots; gives how to run `true` in it and wait for its end."""
     # A relative path, because that of a socket cannot be long.
     env = os.environ | {"TS_SOCKET": "tsp.sock", "TMPDIR": str(root)}

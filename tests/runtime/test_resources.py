@@ -133,10 +133,12 @@ async def test_the_end_says_what_the_whole_tree_used(jobs: Jobs) -> None:
     assert not usage.sampled
 
 
-async def test_orphans_that_ended_are_counted(local: Jobs) -> None:
+async def test_orphans_that_ended_are_counted(local: Jobs, tmp_path: Path) -> None:
     burn = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
-    script = f"(setsid {sys.executable} -c '{burn}' &); sleep 0.8"
-    assert ended((await local.run(script)).job).end.usage.cpu_ms >= 300
+    over = tmp_path / "over"
+    orphan = f"(setsid sh -c \"{sys.executable} -c '{burn}'; touch '{over}'\" &)"
+    ran = await local.run(f"{orphan}; until test -e '{over}'; do sleep 0.02; done; sleep 0.05")
+    assert ended(ran.job).end.usage.cpu_ms >= 300
 
 
 async def test_a_running_job_shows_samples(jobs: Jobs, gate: Gate) -> None:

@@ -17,17 +17,8 @@ from typing import Any
 from bide.model.errors import BideError
 from bide.model.job import Job
 from bide.model.messages import job_from_json, job_to_json, ms
-from bide.model.phase import Reason
 
 RECORD = 4096
-_FACTS = {
-    *("code", "signal", "errno", "by", "started_wall", "ended_wall", "duration_ms", "missing", "pid"),
-    *("out_head", "out_size", "err_head", "err_size"),
-    *("cpu_ms", "peak", "read", "written", "processes", "taken_over"),
-}
-"""What every end record has."""
-_NOBODY = 2**31 - 1
-"""A pid that no process has."""
 _SMALL = 64 * 1024
 MARKER = "BIDE_JOB"
 
@@ -165,7 +156,7 @@ def read_started(path: str) -> Started | None:
         return Started(pid=int(facts[b"pid"]), ticks=int(facts[b"ticks"]), at=instant(int(facts[b"wall"])))
     except (ValueError, KeyError, OverflowError):
         # Damaged, but it was whole once: the program ran, nobody knows as what, and it must not run again.
-        return Started(pid=_NOBODY, ticks=0, at=instant(0))
+        return Started(pid=0, ticks=0, at=instant(0))
 
 
 def read_live(path: str) -> dict[str, Any]:
@@ -180,29 +171,16 @@ def read_live(path: str) -> dict[str, Any]:
 
 
 def read_end(path: str, *, unfinished: bool = False) -> dict[str, Any] | None:
-    """The end record. With `unfinished`, which no keeper may be alive for, files that no keeper can go on with are put
-    right: a record that is complete but was not yet renamed is, and one that cannot be read is set aside.
-    """
+    """The end record. With `unfinished`, one that is complete but was not yet renamed is finished: no keeper may be alive."""
     for name in ("end", "end.tmp") if unfinished else ("end",):
         data = read_small(os.path.join(path, name))
-        record = None if data is None else _record(data)
-        if record is not None and name != "end":
-            os.rename(os.path.join(path, name), os.path.join(path, "end"))
-        if record is not None:
-            return record
-        if unfinished and data is not None and name == "end":
-            os.rename(os.path.join(path, "end"), os.path.join(path, "end.damaged"))
+        if data and len(data) >= RECORD and data.startswith(b"{"):
+            with contextlib.suppress(ValueError):
+                record = json.loads(data)
+                if name != "end":
+                    os.rename(os.path.join(path, name), os.path.join(path, "end"))
+                return record
     return None
-
-
-def _record(data: bytes) -> dict[str, Any] | None:
-    if len(data) < RECORD or not data.startswith(b"{"):
-        return None
-    try:
-        record: dict[str, Any] = json.loads(data)
-    except ValueError:
-        return None
-    return record if record.get("reason") in list(Reason) and record.keys() >= _FACTS else None
 
 
 def set_aside_end(path: str, readable: Callable[[], bool]) -> None:

@@ -57,11 +57,11 @@ class Home:
     def bind(self, name: str, kind: socket.SocketKind) -> socket.socket:
         """A unix socket in the home, for its owner only; any length of path will do."""
         address = f"/proc/self/fd/{self._folder}/{name}"
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(self.path, name))
         sock = socket.socket(socket.AF_UNIX, kind | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
         before = os.umask(0o177)
         try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.path, name))
             sock.bind(address)
         except OSError as error:
             sock.close()

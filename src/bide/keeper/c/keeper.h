@@ -35,6 +35,7 @@ struct stream {
     i64 head, size; /* first byte kept, bytes written */
     bool eof, stalled, closed; /* no writers left; disk full; nothing more may be kept */
     i64 missing;    /* bytes that could not be kept */
+    int bulk;       /* how often the pipe was found full */
 };
 
 struct proc {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 enum { CHUNK = 1 << 20, TURN = 8 << 20, SMALL = 4096, SLACK_MIN = 64 << 10, PAGE = 4096, STALL_MS = 250 };
+enum { BULK = 64 << 10, BULK_TURNS = 16, BULK_PIPE = 1 << 20 };
 enum { CTRL_D = 4 };
 
 static const char *const fifo[STREAMS] = {"out.p", "err.p"};
@@ -128,6 +129,8 @@ static i64 pump(struct stream *s) {
         if (n < 0 && errno != EAGAIN && errno != EINTR) stall(s);
         break;
     }
+    /* A job that writes in bulk gets a larger pipe; the system may refuse, and then it is only slower. */
+    if (moved >= BULK && s->bulk < BULK_TURNS && ++s->bulk == BULK_TURNS) fcntl(s->pipe, F_SETPIPE_SZ, BULK_PIPE);
     if (s->closed) {
         i64 n = discard(s);
         if (!k.spec.cap_kills) s->missing += n;
