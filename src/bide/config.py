@@ -1,4 +1,6 @@
-"""Settings: where the home is. The one place that reads bide's own environment variables."""
+"""Settings: where the home is, and what a job takes over from its caller. The one place that reads bide's own
+environment variables.
+"""
 
 import os
 
@@ -17,3 +19,12 @@ def home(given: "str | os.PathLike[str] | None" = None, env: "Mapping[str, str] 
         state = env.get("XDG_STATE_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
         chosen = os.path.join(state, "bide")
     return os.path.abspath(chosen)
+
+
+def umask() -> int:
+    """The umask of this process, without setting it meanwhile as `os.umask` would."""
+    with open("/proc/self/status", "rb") as file:
+        for line in file:
+            if line.startswith(b"Umask:"):
+                return int(line.split()[1], 8)
+    return 0o022

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -88,7 +89,12 @@ def test_an_option_that_cannot_be_meant_is_refused(options: Mapping[str, Any], s
     ],
 )
 def test_a_request_is_the_same_after_the_wire(request_: Request) -> None:
+    request_ = replace(request_, umask=request_.umask or 0o027)
     assert request_from_json(request_to_json(request_)) == request_
+
+
+def test_a_caller_who_does_not_say_his_umask_gets_the_usual_one() -> None:
+    assert request_from_json({"command": "x"}).umask == 0o022
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """`run`: from a request to a durable, started job."""
 
 import os
+import resource
+import signal
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +17,12 @@ from bide.api import Jobs
 from bide.model.errors import BadRequest, FolderNotFound, NameInUse
 
 KB = 1024
+HARMLESS = {
+    *(signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH),
+    *(signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU),
+    *range(signal.SIGRTMIN, signal.SIGRTMAX),
+}
+"""Signals that end nobody, and most of those without a name."""
 ARG_MAX_ONE = 128 * KB - 1
 """The longest single argument that Linux passes on, without its final NUL."""
 
@@ -96,6 +104,37 @@ async def test_a_job_has_the_umask_it_is_given(local: Jobs, umask: int) -> None:
     ran = await local.run("umask", umask=umask)
     assert ran.out is not None
     assert ran.out.data == f"{umask:04o}\n".encode()
+
+
+async def test_a_job_has_the_umask_of_its_caller_if_it_is_not_told(jobs: Jobs) -> None:
+    before = os.umask(0o037)
+    try:
+        ran = await jobs.run("umask")
+    finally:
+        os.umask(before)
+    assert ran.out is not None
+    assert ran.out.data == b"0037\n"
+
+
+async def test_a_job_has_the_limit_of_open_files_that_its_caller_began_with(local: Jobs) -> None:
+    ran = await local.run("ulimit -n")
+    assert ran.out is not None
+    assert int(ran.out.data) <= resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 124, 125, 126, 127, 128, 137, 254, 255])
+async def test_an_exit_code_is_told_as_it_was(local: Jobs, code: int) -> None:
+    end = ended((await local.run(f"exit {code}")).job).end
+    assert (end.reason, end.exit_code, end.signal, end.status) == (Reason.EXITED, code, None, code)
+
+
+async def test_a_signal_is_told_as_it_was(local: Jobs) -> None:
+    for number in sorted(signal.valid_signals() - HARMLESS):
+        program = f"import os, resource, signal; resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); s = {int(number)}\n"
+        program += "if s not in (9, 19): signal.signal(s, signal.SIG_DFL)\nos.kill(os.getpid(), s)"
+        end = ended((await local.run([sys.executable, "-I", "-S", "-c", program])).job).end
+        assert (end.reason, end.exit_code, end.signal) == (Reason.SIGNALED, None, number)
+        assert end.status == 128 + number
 
 
 async def test_stdin_is_empty_unless_asked_for(jobs: Jobs) -> None:

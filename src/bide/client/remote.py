@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Unpack
 
+from bide import config
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.client.http1 import quote
 from bide.client.transport import Transport
-from bide.config import DEFAULT_OWNER_VARIABLE
 from bide.model.answers import slice_from_json, until_to_json, waited_from_json
 from bide.model.errors import BadRequest
 from bide.model.job import Job
@@ -128,13 +128,14 @@ def _path(job: str) -> str:
 
 def _completed(request: Request) -> Request:
     """With what only the caller's process knows, and a key, so that asking again never starts it twice."""
-    owner = request.owner or os.environ.get(DEFAULT_OWNER_VARIABLE)
+    owner = request.owner or os.environ.get(config.DEFAULT_OWNER_VARIABLE)
     return replace(
         request,
         cwd=os.path.abspath(request.cwd or os.getcwd()),
         base_env=dict(os.environ) if request.base_env is None else request.base_env,
         key=request.key or secrets.token_hex(16),
         owner=owner,
+        umask=config.umask() if request.umask is None else request.umask,
     )
 
 

@@ -38,7 +38,7 @@ class RunOptions(TypedDict, total=False):
     background: bool
     deadline: timedelta | None
     key: str | None
-    umask: int
+    umask: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,8 @@ class Request:
     """Asking again with the same key gives the same job."""
     new_key: bool = False
     """The key was made for this very call and never sent before, so that no job can have it."""
-    umask: int = 0o022
+    umask: int | None = None
+    """The caller's own if not given."""
 
     @staticmethod
     def of(command: str | Sequence[str], **options: Unpack[RunOptions]) -> Request:
@@ -146,7 +147,7 @@ def _check_limits(limits: Limits) -> None:
 def _check_rest(request: Request) -> None:
     if request.pty and request.merge:
         raise BadRequest(detail="a pty already merges stdout and stderr; leave merge out")
-    if not 0 <= request.umask <= 0o777:
+    if request.umask is not None and not 0 <= request.umask <= 0o777:
         raise BadRequest(detail=f"a umask is a number from 0 to 0o777, not {request.umask:#o}")
     if request.deadline is not None and request.deadline < timedelta(0):
         raise BadRequest(detail="a deadline cannot be negative; 0 answers at once, leave it out for the default")

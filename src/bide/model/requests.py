@@ -34,6 +34,9 @@ _FIELDS: dict[str, fields.Kind] = {
 
 _DEFAULT = Request("")
 
+_UMASK = 0o022
+"""For callers in other languages that do not say theirs."""
+
 
 def request_to_json(request: Request) -> Json:
     """A request for `run`; what is as usual is left out."""
@@ -50,7 +53,7 @@ def request_to_json(request: Request) -> Json:
 
 def request_from_json(body: Json) -> Request:
     """A checked request; an unknown or mistyped field is refused by name."""
-    found = fields.given(body, _FIELDS, "'run'")
+    found: Json = {"umask": _UMASK, **fields.given(body, _FIELDS, "'run'")}
     if "command" not in found:
         raise BadRequest(detail="'run' needs a command: a string (for a shell) or a list of words")
     command = found.pop("command")

@@ -12,6 +12,7 @@ from functools import cache
 
 import anyio
 
+from bide import config
 from bide.api import Ran
 from bide.keeper import folder, groups, launch
 from bide.keeper.groups import Group
@@ -109,7 +110,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
     orders = folder.Orders(
         env=env,
-        umask=request.umask,
+        umask=config.umask() if request.umask is None else request.umask,
         nofile=_soft_files(),
         boot=launch.boot_identity(),
         starter=launch.starter(core.home.path),
