@@ -37,9 +37,9 @@ def no_leaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing outlives a test: no process of its homes, no child of ours, no descriptor into them."""
     for name in ("BIDE_HOME", "BIDE_JOB", "BIDE_OWNER", "BIDE_PARENT"):
         monkeypatch.delenv(name, raising=False)
-    before, children = processes.descriptors(tmp_path), processes.children()
+    since, before, children = processes.now(), processes.descriptors(tmp_path), processes.children()
     yield
-    left = processes.left(tmp_path, children)
+    left = processes.left(tmp_path, since, children)
     for pid in left:
         processes.end(pid)
     assert left == {}

@@ -22,7 +22,7 @@ async def measure(place: Place) -> list[Figure]:
     for command in (ours, theirs):
         _milliseconds(command, env)
     place.tell("runs `bide run -- true`, in turn with an empty program")
-    for _ in rounds(50, seconds=10):
+    for _ in rounds(50, seconds=8):
         pairs.add(_milliseconds(ours, env), _milliseconds(theirs, env))
     daemon.stop()
     first, second = pairs.medians

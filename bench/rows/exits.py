@@ -55,7 +55,7 @@ async def measure(place: Place) -> list[Figure]:
     async with bide.connect(daemon.home) as jobs:
         await _job(jobs, stamp)
         place.tell("waits for jobs, in turn with asyncio")
-        for _ in rounds(120, seconds=10):
+        for _ in rounds(120, seconds=8):
             pairs.add(await _job(jobs, stamp), await _child(stamp))
     daemon.stop()
     ours, theirs = pairs.medians

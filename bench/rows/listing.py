@@ -56,7 +56,7 @@ def _ask_both(place: Place, many: Path, few: Path) -> dict[str, Pairs]:
     links = [Link(str(home), starts=False) for home in (many, few)]
     asked_many, asked_few = questions(MANY), questions(FEW)
     measured = {name: Pairs() for name in asked_many}
-    for number in rounds(40, seconds=12):
+    for number in rounds(40, seconds=8):
         for name, pairs in measured.items():
             ours, theirs = _ask(links[0], asked_many[name]), _ask(links[1], asked_few[name])
             if ours[1] != theirs[1]:

@@ -12,7 +12,7 @@ from bench.place import Place
 from bench.processes import cpu_seconds, keepers, memory_kb, private_kb
 
 _SETTLE_SECONDS = 1.5
-_IDLE_SECONDS = 5.0
+_IDLE_SECONDS = 4.0
 
 
 async def measure(place: Place) -> list[Figure]:

@@ -31,7 +31,7 @@ async def measure(place: Place) -> list[Figure]:
     daemon = place.daemon("output")
     measured = {what: Pairs() for what in COMMANDS}
     async with bide.connect(daemon.home) as jobs:
-        for number in rounds(3, seconds=16, least=2):
+        for number in rounds(3, seconds=12, least=2):
             for what, command in COMMANDS.items():
                 place.tell(f"{what}; round {number + 1} of 3")
                 ours = await _under_bide(jobs, command)

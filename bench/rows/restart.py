@@ -16,7 +16,7 @@ async def measure(place: Place) -> list[Figure]:
     daemon = (await crowd(place)).daemon
     kept = keepers(daemon.home)
     pairs = Pairs()
-    for number in rounds(5, seconds=15):
+    for number in rounds(5, seconds=10, least=2):
         place.tell(f"kills the daemon and starts another; round {number + 1} of 5")
         began = time.perf_counter()
         daemon.kill()

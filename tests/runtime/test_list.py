@@ -1,6 +1,5 @@
 """`get` and `list`: one job, and pages of them."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -73,28 +72,21 @@ async def test_what_runs_is_listed_as_it_is_now(jobs: Jobs, gate: Gate) -> None:
     assert (await jobs.list(Filter(phase="running"))).jobs == ()
 
 
-@pytest.mark.parametrize(
-    ("limit", "before", "sentence"),
-    [
-        (0, None, "a limit is a number from 1 to 1000, not 0"),
-        (1001, None, "a limit is a number from 1 to 1000, not 1001"),
-        (5, "yesterday", "'yesterday' is no place in a list; give the 'next' of the page before, unchanged"),
-    ],
-)
-async def test_a_page_that_cannot_be_meant_is_refused(
-    jobs: Jobs, limit: int, before: str | None, sentence: str
-) -> None:
-    with pytest.raises(BadRequest, match=re.escape(sentence)):
-        await jobs.list(limit=limit, before=before)
+async def test_a_page_that_cannot_be_meant_is_refused(jobs: Jobs) -> None:
+    for limit in (0, 1001):
+        with pytest.raises(BadRequest, match=f"a limit is a number from 1 to 1000, not {limit}"):
+            await jobs.list(limit=limit)
+    with pytest.raises(BadRequest, match="'yesterday' is no place in a list; give the 'next' of the page before"):
+        await jobs.list(before="yesterday")
 
 
-@pytest.mark.parametrize("ref", ["nobody", "j0000000000", "../../etc/passwd", "a b", "x" * 5000, "\u2713", "\udcff"])
-async def test_an_unknown_job_is_said_not_to_be_here(jobs: Jobs, ref: str) -> None:
+async def test_an_unknown_job_is_said_not_to_be_here(jobs: Jobs) -> None:
     """Checklist 260."""
-    with pytest.raises(JobNotFound, match="here, and none is on record as forgotten; list jobs to see") as refused:
-        await jobs.get(ref)
-    assert refused.value.code == "job_not_found"
-    assert refused.value.facts == {"job": ref}
+    for ref in ("nobody", "j0000000000", "../../etc/passwd", "a b", "x" * 5000, "\u2713", "\udcff"):
+        with pytest.raises(JobNotFound, match="here, and none is on record as forgotten; list jobs to see") as refused:
+            await jobs.get(ref)
+        assert refused.value.code == "job_not_found"
+        assert refused.value.facts == {"job": ref}
 
 
 async def test_a_job_has_no_empty_name(jobs: Jobs) -> None:

@@ -154,10 +154,10 @@ async def test_joining_reads_of_any_size_gives_the_output_while_it_is_written(jo
         ({"grep": "("}, "'(' is not a regular expression: missing ), unterminated subpattern at position 0"),
     ],
 )
-async def test_a_read_that_cannot_be_meant_is_refused(jobs: Jobs, options: dict[str, int], sentence: str) -> None:
-    job = (await jobs.run("echo x")).job.id
+async def test_a_read_that_cannot_be_meant_is_refused(local: Jobs, options: dict[str, int], sentence: str) -> None:
+    job = (await local.run("echo x")).job.id
     with pytest.raises(BadRequest, match=re.escape(sentence)):
-        await jobs.read(job, **options)  # pyright: ignore[reportArgumentType]
+        await local.read(job, **options)  # pyright: ignore[reportArgumentType]
 
 
 async def test_an_unknown_job_cannot_be_read(jobs: Jobs) -> None:

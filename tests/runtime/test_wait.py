@@ -205,9 +205,9 @@ async def test_waiting_for_an_unknown_job_says_which(jobs: Jobs, gate: Gate) -> 
         (["x"], Until(log="["), "'[' is not a regular expression: unterminated character set at position 0"),
     ],
 )
-async def test_a_wait_that_cannot_be_meant_is_refused(jobs: Jobs, ids: list[str], until: Until, sentence: str) -> None:
+async def test_a_wait_that_cannot_be_meant_is_refused(local: Jobs, ids: list[str], until: Until, sentence: str) -> None:
     with pytest.raises(BadRequest, match=re.escape(sentence)) as refused:
-        await jobs.wait(ids, until=until)
+        await local.wait(ids, until=until)
     assert refused.value.code == "bad_request"
 
 

@@ -42,10 +42,11 @@ def daemon_pid(home: Path) -> int:
 
 
 async def stop_daemon(home: Path) -> None:
-    """End the daemon of a home as `kill` would, and wait until it is gone."""
-    for pid in processes.daemons(home):
+    """End the daemon of a home as `kill` would, if there is one, and wait until it is gone."""
+    pid = daemon_pid(home) if (home / "lock").exists() else 0
+    if pid and processes.read(pid, "cmdline").endswith(b"--home\0" + os.fsencode(home) + b"\0"):
         processes.end(pid, signal.SIGTERM)
-    await eventually(lambda: not processes.daemons(home))
+        await eventually(lambda: not processes.is_alive(pid))
 
 
 async def kill_daemon(home: Path) -> None:
@@ -65,7 +66,6 @@ async def local(home: Path) -> AsyncGenerator[Jobs]:
         finally:
             with anyio.CancelScope(shield=True):
                 await end_everything(jobs)
-                await eventually(lambda: not processes.of_folder(home))
                 await eventually(lambda: processes.descriptors(home).count(processes.PIDFD) <= before)
 
 

@@ -42,15 +42,34 @@ def cwd(pid: int) -> str:
         return ""
 
 
-def of_folder(folder: Path) -> dict[int, str]:
-    """Live processes of the homes in this folder: daemons by their words, keepers by where they are, jobs by their environment."""
+def now() -> int:
+    """This moment, as /proc tells start times."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
+def of_folder(folder: Path, since: int = 0) -> dict[int, str]:
+    """Live processes of the homes in this folder: daemons by their words, keepers by where they are, jobs by their
+    environment. With `since`, only those that were started then or later.
+    """
     mark, found = os.fsencode(folder), dict[int, str]()
     for pid in pids():
-        words, env = read(pid, "cmdline"), read(pid, "environ")
-        kept = words.startswith(b"bide-keeper") and cwd(pid).startswith(str(folder))
-        if kept or mark in words or b"BIDE_HOME=" + mark in env:
+        fields = read(pid, "stat").rpartition(b")")[2].split()
+        if not fields or fields[0] in (b"Z", b"X") or int(fields[19]) < since:
+            continue
+        words = read(pid, "cmdline")
+        if words.startswith(b"bide-keeper"):
+            ours = cwd(pid).startswith(str(folder))
+        else:
+            # Who is traced may be in the middle of execve, and then its environment cannot be read for a long time.
+            ours = mark in words or (not is_traced(pid) and b"BIDE_HOME=" + mark in read(pid, "environ"))
+        if ours:
             found[pid] = words.replace(b"\0", b" ").decode("utf-8", "replace")
-    return {pid: words for pid, words in found.items() if is_alive(pid)}
+    return found
+
+
+def is_traced(pid: int) -> bool:
+    """Whether a debugger has it."""
+    return b"\nTracerPid:\t0\n" not in read(pid, "status")
 
 
 def keepers(folder: Path) -> list[int]:
@@ -80,12 +99,14 @@ def reap() -> list[int]:
     return children()
 
 
-def left(folder: Path, before: Collection[int], within: float = 3.0) -> dict[int, str]:
+def left(folder: Path, since: int, before: Collection[int], within: float = 3.0) -> dict[int, str]:
     """What is alive of the homes in this folder, and of our new children, once what is about to end has ended."""
     deadline = time.monotonic() + within
     while True:
         new = [pid for pid in reap() if pid not in before and is_alive(pid)]
-        found = of_folder(folder) | dict.fromkeys(new, "a child of the tests")
+        found = dict.fromkeys(new, "a child of the tests")
+        if any(folder.iterdir()):
+            found |= of_folder(folder, since)
         if not found or time.monotonic() > deadline:
             return found
         threading.Event().wait(0.01)
