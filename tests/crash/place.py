@@ -6,12 +6,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from tests.crash import tally
+from tests.crash import processes, tally
 from tests.crash.patience import PATIENCE, until
 from tests.crash.world import World
 
@@ -21,6 +21,7 @@ from bide.keeper import folder, launch
 from bide.model.errors import DaemonUnavailable
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 ENV = {"PATH": os.environ["PATH"]}
 """The whole environment of a job here."""
@@ -48,17 +49,17 @@ class Place:
         """Return when a daemon answers."""
         deadline = time.monotonic() + PATIENCE
         with self._lock:
-            while not self._answers():
+            while not self.answers():
                 assert time.monotonic() < deadline, "no daemon comes up"
                 if not self.daemon or self.world.status(self.daemon) is not None:
                     self.daemon = self.world.start(self.command)
-                until(lambda: self._answers() or self.world.status(self.daemon) is not None)
+                until(lambda: self.answers() or self.world.status(self.daemon) is not None)
 
     @property
     def command(self) -> list[str]:
         return [sys.executable, "-P", "-m", "bide.daemon", "--home", str(self.home)]
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         try:
             sock = try_connect(str(self.home))
         except DaemonUnavailable:
@@ -97,18 +98,27 @@ class Place:
             tally.count("kills of keepers")
         return True
 
+    def kill_nursery(self) -> None:
+        """The one child of the daemon that makes keepers."""
+        (nursery,) = [pid for pid in processes.children_of(self.daemon) if b"-N" in processes.words(pid)]
+        os.kill(nursery, signal.SIGKILL)
+        tally.count("kills of the nursery")
+
     # What is asked.
 
-    def call(self, method: str, path: str, body: Json | None = None, **query: str | int) -> Json:
+    def _asked(self, ask: Callable[[Link], T]) -> T:
         """An answer, from the next daemon if this one dies meanwhile."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 with closing(Link(str(self.home), starts=False)) as link:
-                    return link.call(method, path, body, query)
+                    return ask(link)
             except DaemonUnavailable:
                 assert time.monotonic() < deadline
                 self.start()
+
+    def call(self, method: str, path: str, body: Json | None = None, **query: str | int) -> Json:
+        return self._asked(lambda link: link.call(method, path, body, query))
 
     def submit(self, argv: Sequence[str] | str, **options: Any) -> str:
         """The id of a new job that runs; the same key gives the same job."""
@@ -139,14 +149,16 @@ class Place:
 
     def output(self, job: str, stream: str = "out") -> bytes:
         """All that a stream holds, joined from successive reads."""
-        joined, path = b"", f"/v1/jobs/{job}/output"
-        with closing(Link(str(self.home), starts=False)) as link:
-            while data := link.raw(
-                "GET", path, query={"stream": stream, "offset": len(joined), "limit": _CHUNK}
-            ).take():
-                joined += data
+        joined = b""
+        while data := self.follow(job, len(joined), stream=stream, limit=_CHUNK):
+            joined += data
         tally.count("bytes", len(joined))
         return joined
+
+    def follow(self, job: str, offset: int, **query: str | int) -> bytes:
+        """What comes after an offset; with `follow_ms`, as soon as it comes."""
+        path = f"/v1/jobs/{job}/output"
+        return self._asked(lambda link: link.raw("GET", path, query={"offset": offset, **query}).take())
 
     # What is on disk.
 
@@ -158,3 +170,15 @@ class Place:
         found = folder.read_started(str(self.where(job)))
         assert found is not None
         return found
+
+    def size(self, job: str, stream: str = "out") -> int:
+        """How many bytes of a stream are in its file."""
+        try:
+            return (self.where(job) / stream).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def holds_descriptors(self, job: str) -> bool:
+        """Whether the daemon has what it needs to hand to the job's next keeper."""
+        kept = str(self.where(job) / "in")
+        return kept in processes.files(self.daemon)

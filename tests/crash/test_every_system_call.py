@@ -3,59 +3,20 @@
 Random kills alone miss the instants that matter; these are all of them. The suite takes a sample, scripts/torture all.
 """
 
-import os
-import random
-import shutil
+import errno
+import secrets
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.crash import tally
+from tests.crash.killer import NEVER, Killer, points
 from tests.crash.patience import until
-from tests.crash.place import Place
-from tests.crash.producing import Gate, Producers
+from tests.crash.place import Json, Place
+from tests.crash.producing import KINDS, Gate, Producers
 
-from bide.keeper import launch
-
-NEVER = 1_000_000
-SAMPLE = 24
-
-
-class Killer:
-    """Stands in for the keeper and kills it as planned."""
-
-    def __init__(self, program: Path, folder: Path) -> None:
-        folder.mkdir()
-        self.program = folder / "bide-keeper"
-        shutil.copy(program, self.program)
-        (folder / "keeper").symlink_to(launch.KEEPER)
-        (folder / "plan").mkdir()
-        self._plan = folder / "plan"
-        self._log = folder / "log"
-
-    def plan(self, *calls: int) -> None:
-        """Kill the next keeper at its nth system call, and the ones after it likewise; 0 means not at all."""
-        self._log.unlink(missing_ok=True)
-        for number, call in enumerate(calls, start=1):
-            fresh = self._plan / "fresh"
-            fresh.write_text(str(call))
-            fresh.rename(self._plan / str(number))
-
-    def said(self) -> list[list[str]]:
-        """What became of the keepers so far: `killed CALL NUMBER` or `ended CALLS STATUS`."""
-        if not self._log.exists():
-            return []
-        lines = [line.split() for line in self._log.read_text().splitlines()]
-        if any(words[0] == "refused" for words in lines):
-            pytest.skip("processes may not be traced here")
-        return lines
-
-    def killed(self) -> bool:
-        return any(words[0] == "killed" for words in self.said())
-
-    def total(self) -> int:
-        """How many system calls a keeper that was left alone made."""
-        return int(until(lambda: [words for words in self.said() if words[0] == "ended"])[0][1])
+Once = Callable[[], None]
 
 
 @pytest.fixture
@@ -71,38 +32,91 @@ def place(killer: Killer, tmp_path: Path) -> Iterator[Place]:
     found.close()
 
 
-def points(total: int) -> list[int]:
-    """Which system calls to be killed at: all under torture, else some."""
-    every = range(1, total + 1)
-    return list(every) if "BIDE_TORTURE" in os.environ else sorted(random.sample(every, min(SAMPLE, total)))
+def sweep(killer: Killer, once: Once, *, before: tuple[int, ...] = (), sample: int) -> None:
+    """Do something once for every system call of the keeper, killing it there."""
+    killer.plan(*before, NEVER)
+    once()
+    for point in points(killer.total(), sample):
+        killer.plan(*before, point)
+        once()
+        killer.count()
 
 
-def test_a_keeper_may_die_at_every_system_call(place: Place, killer: Killer, producers: Producers) -> None:
-    killer.plan(NEVER)
-    place.end(place.submit(producers.make().argv))
-    for point in points(killer.total()):
-        killer.plan(point)
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_keeper_may_die_at_every_system_call(place: Place, killer: Killer, producers: Producers, kind: str) -> None:
+    def once() -> None:
         made = producers.make()
-        job = place.end(place.submit(made.argv))
-        made.check(place, job)
-        if killer.killed():
-            tally.count("kills at a system call")
+        made.check(place, place.end(place.submit(made.argv, **KINDS[kind])), kind)
+
+    sweep(killer, once, sample=30 if kind == "plain" else 15)
 
 
-def test_its_replacement_may_as_well(place: Place, killer: Killer, producers: Producers, tmp_path: Path) -> None:
-    def run(call: int) -> None:
-        killer.plan(0, call)
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_its_replacement_may_as_well(
+    place: Place, killer: Killer, producers: Producers, tmp_path: Path, kind: str
+) -> None:
+    def once() -> None:
         gate = Gate(tmp_path / "gate")
         made = producers.make(gate=gate.path)
-        job = place.submit(made.argv)
+        job = place.submit(made.argv, **KINDS[kind])
         first = place.keeper(job)
         place.kill_keeper(job)
         until(lambda: place.keeper(job) not in (None, first) or killer.killed())
         gate.open()
-        made.check(place, place.end(job))
+        made.check(place, place.end(job), kind)
 
-    run(NEVER)
-    for point in points(killer.total()):
-        run(point)
+    sweep(killer, once, before=(0,), sample=15 if kind == "plain" else 8)
+
+
+def test_a_program_that_cannot_be_executed_is_told_so_whenever_the_keeper_dies(place: Place, killer: Killer) -> None:
+    def once() -> None:
+        ended = place.end(place.submit(["/no/such/program"]))
+        assert (ended["reason"], ended["errno"], ended["exit_code"]) == ("spawn_failed", errno.ENOENT, None)
+
+    sweep(killer, once, sample=20)
+
+
+@pytest.mark.parametrize("grace_ms", [0, 50])
+def test_a_time_limit_ends_the_job_whenever_the_keeper_dies(place: Place, killer: Killer, grace_ms: int) -> None:
+    deaf = ["sh", "-c", "trap '' TERM; while :; do sleep 0.01; done"]
+
+    def once() -> None:
+        ended = place.end(place.submit(deaf, limits={"timeout_ms": 60, "grace_ms": grace_ms}))
+        assert (ended["reason"], ended["signal"], ended["by"]) == ("timed_out", signal.SIGKILL, "limit")
+
+    sweep(killer, once, sample=12)
+
+
+def test_input_arrives_once_whenever_the_keeper_dies(place: Place, killer: Killer) -> None:
+    def once() -> None:
+        text = secrets.token_hex(100)
+        job = place.submit(["cat"], stdin=True)
+        place.send(job, text, eof=True)
+        assert place.end(job)["exit_code"] == 0
+        assert place.output(job) == text.encode()
+
+    sweep(killer, once, sample=20)
+
+
+def test_the_daemon_may_die_at_every_system_call_of_a_submit(
+    place: Place, killer: Killer, producers: Producers
+) -> None:
+    def once(call: int) -> None:
+        place.start()
+        killer.plan()
+        tracer = place.world.start([str(killer.program), "-p", str(place.daemon), str(call)])
+        until(killer.said)
+        made = producers.make()
+        job: Json = place.end(place.submit(made.argv, key=made.marker.name))
+        made.check(place, job)
+        if call == NEVER:
+            place.kill_daemon()
+        else:
+            place.world.signal(tracer, signal.SIGKILL)
+            until(lambda: place.world.status(tracer) is not None)
+
+    once(NEVER)
+    for point in points(killer.total(), 10):
+        once(point)
         if killer.killed():
             tally.count("kills at a system call")

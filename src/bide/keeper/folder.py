@@ -41,8 +41,8 @@ class Started:
     """The program runs, or ran, under this pid."""
 
     pid: int
-    """0 if the record cannot be read: it began, and that is all that is known."""
     ticks: int
+    """The start time of the process; 0 if the record is damaged: it began, and that is all that is known."""
     at: datetime
 
 

@@ -175,7 +175,7 @@ class Keeping(Moving):
         self.take_end(live)
 
     def _hold_leader(self, live: Live, started: folder.Started | None) -> None:
-        if live.leader_fd >= 0 or started is None or not started.pid:
+        if live.leader_fd >= 0 or started is None or not started.ticks:
             return
         with contextlib.suppress(OSError):
             fd = os.pidfd_open(started.pid)
@@ -194,8 +194,8 @@ class Keeping(Moving):
             self._give_up(live, Reason.LOST, ends.LOST_START if started is None else ends.LOST_BOOT)
         elif started is None:
             self._start_again(live, refused)
-        elif not started.pid or refused == _BAD_FOLDER:
-            self._give_up(live, Reason.LOST, ends.LOST_RECORD if refused == 0 else _REFUSED[refused])
+        elif not started.ticks or refused == _BAD_FOLDER:
+            self._give_up(live, Reason.LOST, ends.LOST_RECORD if not started.ticks else _REFUSED[refused])
         elif refused or live.deaths >= _YOUNG_DEATHS:
             live.deaths = 0
             self._later(live)

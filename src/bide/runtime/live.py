@@ -113,7 +113,7 @@ class Live:
     def witness(self) -> bool:
         """If the leader is over and its keeper is dead, put its status on record; then let it go, if it was our child."""
         started = folder.read_started(self.path)
-        if started is None or not started.pid:
+        if started is None or not started.ticks:
             return False
         ours = launch.start_ticks(started.pid) == started.ticks
         status = launch.peek(started.pid) if ours else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Generator, Sequence
+import functools
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from datetime import timedelta
-from typing import Unpack
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import anyio
 
@@ -14,7 +15,6 @@ from bide.keeper import launch
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
-from bide.model.phase import Queued
 from bide.model.request import Request, RunOptions, check
 from bide.model.waiting import Mode, Until, Waited
 from bide.runtime import ending, reading, recovery, starting, waiting
@@ -22,6 +22,26 @@ from bide.runtime.core import Core
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
+from bide.store.faults import DatabaseCorrupt
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _with_sound_store(
+    verb: Callable[Concatenate[LocalJobs, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[LocalJobs, P], Coroutine[Any, Any, T]]:
+    """A verb that meets a damaged database has it made anew from the job folders, and is done again."""
+
+    @functools.wraps(verb)
+    async def done(self: LocalJobs, *args: P.args, **options: P.kwargs) -> T:
+        try:
+            return await verb(self, *args, **options)
+        except DatabaseCorrupt:
+            self.core.keeping.renew()
+            return await verb(self, *args, **options)
+
+    return done
 
 
 class LocalJobs:
@@ -31,6 +51,7 @@ class LocalJobs:
         """Made by `open_jobs`."""
         self.core = core
 
+    @_with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""
         if isinstance(command, Request):
@@ -43,10 +64,12 @@ class LocalJobs:
         self._check_store()
         return await starting.run(self.core, request)
 
+    @_with_sound_store
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""
         return self.core.with_facts(self.core.find(job))
 
+    @_with_sound_store
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
         """See api.Jobs.list."""
         self._check_store()
@@ -57,6 +80,7 @@ class LocalJobs:
         fits = [job for job in current if where.phase in (None, job.phase_name)]
         return Page(tuple(self.core.with_facts(job) for job in fits), page.next)
 
+    @_with_sound_store
     async def wait(
         self,
         jobs: Sequence[str],
@@ -68,6 +92,7 @@ class LocalJobs:
         """See api.Jobs.wait."""
         return await waiting.wait(self.core, list(jobs), mode, until, timeout)
 
+    @_with_sound_store
     async def read(
         self,
         job: str,
@@ -84,31 +109,27 @@ class LocalJobs:
             return await reading.grep(self.core, job, stream, offset or 0, limit, grep)
         return await reading.read(self.core, job, stream, offset, limit, tail, follow)
 
+    @_with_sound_store
     async def send(self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None) -> Job:
         """See api.Jobs.send."""
         return await ending.send(self.core, job, data, signal, eof=eof)
 
+    @_with_sound_store
     async def kill(
         self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"
     ) -> Killed:
         """See api.Jobs.kill."""
         return await ending.kill(self.core, job, signal, grace, by)
 
+    @_with_sound_store
     async def forget(self, job: str) -> None:
         """See api.Jobs.forget."""
         await ending.forget(self.core, job)
 
     def _check_store(self) -> None:
         """A database that was deleted or replaced under us is made anew from the job folders."""
-        if not self.core.store.moved():
-            return
-        old = self.core.keeping.store
-        self.core.keeping.store = recovery.open_store(self.core.home)
-        old.close()
-        for live in self.core.keeping.table.live.values():
-            if not isinstance(live.job.phase, Queued) or self.core.store.get(live.job.id):
-                continue
-            self.core.store.add([live.job])
+        if self.core.store.moved():
+            self.core.keeping.renew()
 
 
 @contextlib.contextmanager

@@ -69,7 +69,7 @@ class Moving:
     def take_start(self, live: Live) -> None:
         """Move to running what the folder says has started."""
         started = folder.read_started(live.path)
-        if started is None or not started.pid or live.ended:
+        if started is None or not started.ticks or live.ended:
             return
         live.entered = True
         self._place(live)

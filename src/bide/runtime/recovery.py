@@ -70,7 +70,7 @@ def _read_job(home: Home, name: str) -> Job | None:
     if ended is not None:
         return job.at(ended)
     started = folder.read_started(path)
-    if started is not None and started.pid:
+    if started is not None and started.ticks:
         return job.at(Running(started_at=started.at, pid=started.pid))
     return job
 

@@ -8,6 +8,7 @@ import random
 import resource
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import cache
 
 import anyio
@@ -26,6 +27,7 @@ from bide.runtime import environment
 from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
+from bide.store.faults import DatabaseCorrupt
 
 _START_SECONDS = 30
 
@@ -143,7 +145,7 @@ def raise_file_limit() -> None:
 
 async def _answer(core: Core, request: Request, live: Live | None, joined: Job | None) -> Ran:
     if live is not None and live.inserted is not None:
-        await core.hub.settled(live.inserted)
+        await _accepted(core, live.inserted)
     if request.background:
         if live is not None:
             with anyio.move_on_after(_START_SECONDS):
@@ -163,6 +165,15 @@ async def _answer(core: Core, request: Request, live: Live | None, joined: Job |
         out=tail(core, job, Stream.OUT, TAIL_BYTES),
         err=tail(core, job, Stream.ERR, TAIL_BYTES),
     )
+
+
+async def _accepted(core: Core, inserted: Future[Job]) -> None:
+    """Return when the row is on disk."""
+    try:
+        await core.hub.settled(inserted)
+    except DatabaseCorrupt:
+        # `committed` has made another database, from the folders and the active jobs; wait until that is on disk.
+        await core.hub.settled(core.store.barrier())
 
 
 def _now(core: Core, live: Live | None, joined: Job | None) -> Job:

@@ -113,8 +113,11 @@ static bool carries_marker(pid_t pid) {
     return found;
 }
 
-/* Processes that were handed to somebody else when a keeper died: same session, or the start marker in the environment. */
+/* Processes that were handed to somebody else when a keeper died: same session, or the start marker in the environment.
+ * The session's number is that of the leader's pid: without the leader it may be a stranger's by now. */
 static void add_strays(struct tree *tree) {
+    struct proc leader;
+    bool in_session = k.leader && proc_read(k.leader, &leader) && leader.ticks == k.leader_ticks;
     DIR *all = opendir("/proc");
     if (!all) return;
     for (struct dirent *e; (e = readdir(all));) {
@@ -122,7 +125,7 @@ static void add_strays(struct tree *tree) {
         struct proc p;
         if (pid <= 1 || pid == getpid() || !proc_read(pid, &p)) continue;
         if (p.ticks + 1 < k.leader_ticks) continue;
-        if ((k.leader && p.session == k.leader) || carries_marker(pid)) add(tree, pid);
+        if ((in_session && p.session == k.leader) || carries_marker(pid)) add(tree, pid);
     }
     closedir(all);
 }

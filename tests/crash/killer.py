@@ -1,0 +1,62 @@
+"""The stand-in for the keeper (killat.c), which kills keepers at a system call chosen by the test."""
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.crash import tally
+from tests.crash.patience import until
+
+from bide.keeper import launch
+
+NEVER = 1_000_000
+
+
+class Killer:
+    """Kills keepers as planned."""
+
+    def __init__(self, program: Path, folder: Path) -> None:
+        folder.mkdir()
+        self.program = folder / "bide-keeper"
+        shutil.copy(program, self.program)
+        (folder / "keeper").symlink_to(launch.KEEPER)
+        (folder / "plan").mkdir()
+        self._plan = folder / "plan"
+        self._log = folder / "log"
+
+    def plan(self, *calls: int) -> None:
+        """Kill the next keeper at its nth system call, and the ones after it likewise; 0 means not at all."""
+        self._log.unlink(missing_ok=True)
+        for number, call in enumerate(calls, start=1):
+            fresh = self._plan / "fresh"
+            fresh.write_text(str(call))
+            fresh.rename(self._plan / str(number))
+
+    def said(self) -> list[list[str]]:
+        """What became of them so far: `killed CALL NUMBER`, then `ended CALLS STATUS`."""
+        if not self._log.exists():
+            return []
+        lines = [line.split() for line in self._log.read_text().splitlines()]
+        if any(words[0] == "refused" for words in lines):
+            pytest.skip("processes may not be traced here")
+        return lines
+
+    def killed(self) -> bool:
+        return any(words[0] == "killed" for words in self.said())
+
+    def count(self) -> None:
+        """One more point was tried."""
+        if self.killed():
+            tally.count("kills at a system call")
+
+    def total(self) -> int:
+        """How many system calls one that was left alone made."""
+        return int(until(lambda: [words for words in self.said() if words[0] == "ended"])[0][1])
+
+
+def points(total: int, sample: int) -> list[int]:
+    """Which system calls to be killed at: some, or under torture all, in no order so that a time limit misses any."""
+    every = range(1, total + 1)
+    return random.sample(every, total if "BIDE_TORTURE" in os.environ else min(sample, total))

@@ -1,0 +1,125 @@
+"""The database is deleted, damaged or too new while jobs run: the folders have all that was in it."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.crash.patience import until
+from tests.crash.place import Json, Place
+from tests.crash.producing import Gate, Producer, Producers, check_all
+
+from bide.model.errors import BideError
+
+SUFFIXES = ("", "-wal", "-shm")
+Ruin = Callable[[Path], None]
+
+
+def delete(database: Path) -> None:
+    for suffix in SUFFIXES:
+        Path(f"{database}{suffix}").unlink(missing_ok=True)
+
+
+def overwrite(database: Path) -> None:
+    """With garbage, in place, from its first byte to its last."""
+    for suffix in SUFFIXES[:2]:
+        path = Path(f"{database}{suffix}")
+        with path.open("r+b") as file:
+            file.write(b"\xa5garbage" * (path.stat().st_size // 8 + 1))
+
+
+def scratch(database: Path) -> None:
+    """Somewhere in the middle: it still looks like a database."""
+    with database.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5garbage" * (database.stat().st_size // 8))
+
+
+def truncate(database: Path) -> None:
+    with database.open("r+b") as file:
+        file.truncate(5000)
+
+
+def jobs_of(place: Place) -> list[Json]:
+    return place.call("GET", "/v1/jobs", limit=200)["jobs"]
+
+
+def some_jobs(place: Place, producers: Producers, gate: Gate) -> tuple[list[Producer], list[str]]:
+    """Three that are over and three that run."""
+    made = [*producers.mixed(3), *producers.mixed(3, gate=gate.path)]
+    jobs = [place.submit(one.argv, name=one.marker.name, key=one.marker.name) for one in made]
+    place.ends(jobs[:3])
+    return made, jobs
+
+
+def check_nothing_lost(place: Place, producers: Producers, gate: Gate, made: list[Producer], jobs: list[str]) -> None:
+    assert {job["id"] for job in jobs_of(place)} >= set(jobs)
+    assert [place.submit(one.argv, key=one.marker.name) for one in made] == jobs
+    extra = producers.make()
+    extra.check(place, place.end(place.submit(extra.argv)))
+    gate.open()
+    check_all(place, place.ends(jobs), made)
+    assert place.job(made[0].marker.name)["id"] == jobs[0]
+
+
+@pytest.mark.parametrize("ruin", [delete, overwrite, scratch, truncate])
+def test_it_is_made_anew_when_a_daemon_starts(place: Place, producers: Producers, gate: Gate, ruin: Ruin) -> None:
+    made, jobs = some_jobs(place, producers, gate)
+    place.kill_daemon()
+    ruin(place.home / "bide.db")
+    place.start()
+    check_nothing_lost(place, producers, gate, made, jobs)
+    if ruin is not delete:
+        assert list(place.home.glob("bide.db.corrupt-*"))
+
+
+@pytest.mark.parametrize("ruin", [delete, overwrite, scratch, truncate])
+def test_it_is_made_anew_while_a_daemon_serves(place: Place, producers: Producers, gate: Gate, ruin: Ruin) -> None:
+    made, jobs = some_jobs(place, producers, gate)
+    ruin(place.home / "bide.db")
+    until(lambda: answers(place))
+    check_nothing_lost(place, producers, gate, made, jobs)
+
+
+def answers(place: Place) -> bool:
+    try:
+        return place.end(place.submit(["true"]))["exit_code"] == 0 and bool(jobs_of(place))
+    except BideError:
+        return False
+
+
+def test_half_written_folders_are_set_aside_and_the_others_load(place: Place, producers: Producers, gate: Gate) -> None:
+    made, jobs = some_jobs(place, producers, gate)
+    place.kill_daemon()
+    delete(place.home / "bide.db")
+    for name, spec in (("jempty", b""), ("jtorn", b"v=1\0marker=BIDE_JOB=jtorn\0boot="), ("jnone", None)):
+        folder = place.home / "jobs" / name
+        folder.mkdir()
+        if spec is not None:
+            (folder / "spec").write_bytes(spec)
+    shutil.copytree(place.where(jobs[0]), place.home / "jobs" / "jcopied", ignore=shutil.ignore_patterns("*.p", "ctl"))
+    place.start()
+    check_nothing_lost(place, producers, gate, made, jobs)
+    aside = {path.name for path in (place.home / "quarantine").iterdir()}
+    assert aside == {"jempty", "jtorn", "jnone", "jcopied"}
+
+
+def test_a_newer_one_is_refused_and_left_as_it_is(place: Place, producers: Producers, gate: Gate) -> None:
+    made, jobs = some_jobs(place, producers, gate)
+    place.kill_daemon()
+    database = place.home / "bide.db"
+    with sqlite3.connect(database) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        connection.execute(f"PRAGMA user_version = {version + 1}")
+    connection.close()
+    before = database.read_bytes()
+    refused = place.world.start(place.command)
+    assert place.world.end_of(refused) == 1
+    assert b"database_newer" in place.world.said.read_bytes()
+    assert database.read_bytes() == before
+    with sqlite3.connect(database) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+    place.start()
+    check_nothing_lost(place, producers, gate, made, jobs)
