@@ -1,7 +1,5 @@
 """The stand-in for the keeper (killat.c), which kills keepers at a system call chosen by the test."""
 
-import os
-import random
 import shutil
 from pathlib import Path
 
@@ -54,9 +52,3 @@ class Killer:
     def total(self) -> int:
         """How many system calls one that was left alone made."""
         return int(until(lambda: [words for words in self.said() if words[0] == "ended"])[0][1])
-
-
-def points(total: int, sample: int) -> list[int]:
-    """Which system calls to be killed at: some, or under torture all, in no order so that a time limit misses any."""
-    every = range(1, total + 1)
-    return random.sample(every, total if "BIDE_TORTURE" in os.environ else min(sample, total))

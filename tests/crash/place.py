@@ -171,6 +171,10 @@ class Place:
         assert found is not None
         return found
 
+    def live(self, job: str) -> Json:
+        """The keeper's page about the job."""
+        return {"taken_over": 0, "reason": "", **folder.read_live(str(self.where(job)))}
+
     def size(self, job: str, stream: str = "out") -> int:
         """How many bytes of a stream are in its file."""
         try:

@@ -8,15 +8,17 @@ import pytest
 from tests.crash.patience import pause, until
 from tests.crash.place import Place
 from tests.crash.producing import Gate, Producers, check_all
+from tests.crash.size import rounds
 
 
 def test_every_job_goes_on_and_ends_truly_while_daemons_die(place: Place, producers: Producers, torture: int) -> None:
-    made = producers.mixed(torture, lines=150, pause_us=10_000)
-    jobs = [place.submit(one.argv) for one in made]
-    for _ in range(8):
-        pause(random.uniform(0, 0.4))
-        place.restart()
-    check_all(place, place.ends(jobs), made)
+    for _ in rounds():
+        made = producers.mixed(torture, lines=150, pause_us=10_000)
+        jobs = [place.submit(one.argv) for one in made]
+        for _ in range(5):
+            pause(random.uniform(0, 0.4))
+            place.restart()
+        check_all(place, place.ends(jobs), made)
 
 
 def test_jobs_that_end_while_no_daemon_is_there_have_their_true_ends(
@@ -34,23 +36,24 @@ def test_jobs_that_end_while_no_daemon_is_there_have_their_true_ends(
 def test_what_is_asked_for_again_with_its_key_runs_once_while_daemons_die(
     place: Place, producers: Producers, torture: int
 ) -> None:
-    made = producers.mixed(torture, lines=5)
-    over = threading.Event()
+    for _ in rounds():
+        made = producers.mixed(torture, lines=5)
+        over = threading.Event()
+        killing = threading.Thread(target=keep_killing, args=(place, over))
+        killing.start()
+        try:
+            jobs = [place.submit(one.argv, key=one.marker.name) for one in made]
+        finally:
+            over.set()
+            killing.join()
+        assert len(set(jobs)) == len(made)
+        check_all(place, place.ends(jobs), made)
 
-    def kill() -> None:
-        while not over.is_set():
-            pause(random.uniform(0, 0.5))
-            place.restart()
 
-    killing = threading.Thread(target=kill)
-    killing.start()
-    try:
-        jobs = [place.submit(one.argv, key=one.marker.name) for one in made]
-    finally:
-        over.set()
-        killing.join()
-    assert len(set(jobs)) == len(made)
-    check_all(place, place.ends(jobs), made)
+def keep_killing(place: Place, over: threading.Event) -> None:
+    while not over.is_set():
+        pause(random.uniform(0, 0.5))
+        place.restart()
 
 
 @pytest.mark.parametrize("daemon_too", [False, True], ids=["client", "client and daemon"])

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.crash import tally
-from tests.crash.killer import NEVER, Killer, points
+from tests.crash.killer import NEVER, Killer
 from tests.crash.patience import until
 from tests.crash.place import Json, Place
 from tests.crash.producing import KINDS, Gate, Producers
+from tests.crash.size import points
 
 Once = Callable[[], None]
 
@@ -116,7 +116,6 @@ def test_the_daemon_may_die_at_every_system_call_of_a_submit(
             until(lambda: place.world.status(tracer) is not None)
 
     once(NEVER)
-    for point in points(killer.total(), 10):
+    for point in points(killer.total(), 6):
         once(point)
-        if killer.killed():
-            tally.count("kills at a system call")
+        killer.count()

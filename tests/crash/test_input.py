@@ -7,6 +7,7 @@ import pytest
 from tests.crash.patience import pause, until
 from tests.crash.place import Place
 from tests.crash.producing import same_bytes
+from tests.crash.size import rounds
 from tests.support.gates import Gate
 
 CAT = ["cat"]
@@ -19,27 +20,29 @@ def lines(number: int) -> list[str]:
 
 
 def test_input_is_neither_lost_nor_repeated_while_keepers_die(place: Place) -> None:
-    sent = lines(150)
-    job = place.submit(CAT, stdin=True)
-    for line in sent:
-        place.send(job, line)
-        if random.random() < 0.2:
-            place.kill_keeper(job)
-    place.send(job, eof=True)
-    ended = place.end(job)
-    assert ended["exit_code"] == 0
-    same_bytes(place.output(job), "".join(sent).encode())
+    for _ in rounds():
+        sent = lines(150)
+        job = place.submit(CAT, stdin=True)
+        for line in sent:
+            place.send(job, line)
+            if random.random() < 0.2:
+                place.kill_keeper(job)
+        place.send(job, eof=True)
+        ended = place.end(job)
+        assert ended["exit_code"] == 0
+        same_bytes(place.output(job), "".join(sent).encode())
 
 
 def test_the_end_of_the_input_never_overtakes_it(place: Place) -> None:
-    text = "0123456789abcde\n" * 20_000  # much more than the pipe holds
-    for _ in range(5):
-        job = place.submit(["sh", "-c", "sleep 0.1; cat"], stdin=True)
-        place.send(job, text, eof=True)
-        for _ in range(3):
-            until(lambda job=job: place.kill_keeper(job))
-        assert place.end(job)["exit_code"] == 0
-        same_bytes(place.output(job), text.encode())
+    for _ in rounds():
+        text = "0123456789abcde\n" * 20_000  # much more than the pipe holds
+        for _ in range(5):
+            job = place.submit(["sh", "-c", "sleep 0.1; cat"], stdin=True)
+            place.send(job, text, eof=True)
+            for _ in range(3):
+                until(lambda job=job: place.kill_keeper(job))
+            assert place.end(job)["exit_code"] == 0
+            same_bytes(place.output(job), text.encode())
 
 
 def test_neither_does_it_when_the_daemon_dies_first(place: Place, tmp_path: Path) -> None:
@@ -70,15 +73,16 @@ def test_input_goes_on_with_the_next_daemon(place: Place) -> None:
 
 @pytest.mark.parametrize("daemon_too", [False, True], ids=["keepers", "keepers and daemons"])
 def test_what_is_typed_on_a_terminal_arrives_once(place: Place, *, daemon_too: bool) -> None:
-    job = place.submit(RAW, pty=True)
-    until(lambda: b"ready" in place.output(job))
-    text = "".join(f"{number:07} " for number in range(5000))
-    for at in range(0, len(text), 800):
-        place.send(job, text[at : at + 800])
-        pause(random.uniform(0, 0.01))
-        if daemon_too and at % 16_000 == 0:
-            place.restart()
-            until(lambda: place.holds_descriptors(job))
-        place.kill_keeper(job)
-    assert place.end(job)["exit_code"] == 0
-    same_bytes(place.output(job).partition(b"ready\n")[2], text.encode())
+    for _ in rounds():
+        job = place.submit(RAW, pty=True)
+        until(lambda job=job: b"ready" in place.output(job))
+        text = "".join(f"{number:07} " for number in range(5000))
+        for at in range(0, len(text), 800):
+            place.send(job, text[at : at + 800])
+            pause(random.uniform(0, 0.01))
+            if daemon_too and at % 16_000 == 0:
+                place.restart()
+                until(lambda job=job: place.holds_descriptors(job))
+            place.kill_keeper(job)
+        assert place.end(job)["exit_code"] == 0
+        same_bytes(place.output(job).partition(b"ready\n")[2], text.encode())

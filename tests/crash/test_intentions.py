@@ -5,6 +5,7 @@ import threading
 import pytest
 from tests.crash.patience import until
 from tests.crash.place import Json, Place
+from tests.crash.size import rounds
 
 from bide.keeper import folder
 
@@ -20,27 +21,29 @@ def up(place: Place, argv: list[str], **options: object) -> str:
 
 @pytest.mark.parametrize("signal", [15, 9])
 def test_a_kill_is_finished_by_the_next_keeper(place: Place, signal: int) -> None:
-    """Asked for behind the daemon's back, so that nobody asks again."""
-    for _ in range(5):
-        job = up(place, DEAF)
-        folder.command(str(place.where(job)), f"kill {signal} 200 token somebody")
-        until(lambda job=job: folder.read_live(str(place.where(job))).get("reason") or not place.keeper(job))
-        place.kill_keeper(job)
-        ended = place.end(job)
-        assert (ended["reason"], ended["by"], ended["signal"]) == ("killed", "somebody", 9)
+    for _ in rounds():
+        """Asked for behind the daemon's back, so that nobody asks again."""
+        for _ in range(5):
+            job = up(place, DEAF)
+            folder.command(str(place.where(job)), f"kill {signal} 200 token somebody")
+            until(lambda job=job: place.live(job)["reason"] or not place.keeper(job))
+            place.kill_keeper(job)
+            ended = place.end(job)
+            assert (ended["reason"], ended["by"], ended["signal"]) == ("killed", "somebody", 9)
 
 
 def test_a_kill_races_with_a_take_over(place: Place) -> None:
-    for _ in range(8):
-        job = up(place, POLITE)
-        answers: list[Json] = []
-        asking = threading.Thread(target=kill, args=(place, job, answers))
-        asking.start()
-        place.kill_keeper(job)
-        asking.join()
-        ended = place.end(job)
-        assert (ended["reason"], ended["by"], ended["exit_code"]) == ("killed", "me", None)
-        assert answers[0]["verified_empty"]
+    for _ in rounds():
+        for _ in range(8):
+            job = up(place, POLITE)
+            answers: list[Json] = []
+            asking = threading.Thread(target=kill, args=(place, job, answers))
+            asking.start()
+            place.kill_keeper(job)
+            asking.join()
+            ended = place.end(job)
+            assert (ended["reason"], ended["by"], ended["exit_code"]) == ("killed", "me", None)
+            assert answers[0]["verified_empty"]
 
 
 def kill(place: Place, job: str, answers: list[Json]) -> None:

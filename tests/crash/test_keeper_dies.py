@@ -8,6 +8,7 @@ import pytest
 from tests.crash.patience import pause, until
 from tests.crash.place import Json, Place
 from tests.crash.producing import Gate, Producer, Producers, check_all
+from tests.crash.size import rounds
 
 STATUS_BY_PIDFD = tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 15)
 """Whether the kernel tells the status of a process that somebody else collected."""
@@ -22,40 +23,43 @@ def kill_some(place: Place, jobs: list[str], number: int) -> None:
 
 
 def test_keepers_may_die_at_random_and_nothing_is_lost(place: Place, producers: Producers, torture: int) -> None:
-    made = producers.mixed(torture, lines=150, pause_us=10_000)
-    jobs = [place.submit(one.argv) for one in made]
-    for _ in range(8):
-        kill_some(place, jobs, torture // 4)
-    ended = place.ends(jobs)
-    check_all(place, ended, made)
-    assert sum(job["taken_over"] for job in ended) > 0
+    for _ in rounds():
+        made = producers.mixed(torture, lines=150, pause_us=10_000)
+        jobs = [place.submit(one.argv) for one in made]
+        for _ in range(8):
+            kill_some(place, jobs, torture // 4)
+        ended = place.ends(jobs)
+        check_all(place, ended, made)
+        assert sum(job["taken_over"] for job in ended) > 0
 
 
 @pytest.mark.skipif(not STATUS_BY_PIDFD, reason="needs Linux 6.15: the jobs are not below the daemon that came back")
 def test_daemons_and_keepers_may_die_in_turn_and_nothing_is_lost(
     place: Place, producers: Producers, torture: int
 ) -> None:
-    made = producers.mixed(torture, lines=200, pause_us=10_000)
-    jobs = [place.submit(one.argv) for one in made]
-    for _ in range(5):
-        kill_some(place, jobs, torture // 4)
-        place.restart()
-    check_all(place, place.ends(jobs), made)
+    for _ in rounds():
+        made = producers.mixed(torture, lines=200, pause_us=10_000)
+        jobs = [place.submit(one.argv) for one in made]
+        for _ in range(5):
+            kill_some(place, jobs, torture // 4)
+            place.restart()
+        check_all(place, place.ends(jobs), made)
 
 
 def test_when_both_die_at_random_only_lost_is_said_and_never_an_invented_code(
     place: Place, producers: Producers, torture: int
 ) -> None:
-    made = producers.mixed(torture, lines=150, pause_us=10_000)
-    jobs = [place.submit(one.argv) for one in made]
-    for _ in range(5):
-        place.kill_daemon()
-        for job in random.sample(jobs, torture // 4):
-            place.kill_keeper(job)
-        place.start()
-        pause(random.uniform(0, 0.2))
-    for one, job in zip(made, place.ends(jobs), strict=True):
-        check_known(place, one, job)
+    for _ in rounds():
+        made = producers.mixed(torture, lines=150, pause_us=10_000)
+        jobs = [place.submit(one.argv) for one in made]
+        for _ in range(5):
+            place.kill_daemon()
+            for job in random.sample(jobs, torture // 4):
+                place.kill_keeper(job)
+            place.start()
+            pause(random.uniform(0, 0.2))
+        for one, job in zip(made, place.ends(jobs), strict=True):
+            check_known(place, one, job)
 
 
 def check_known(place: Place, producer: Producer, job: Json) -> None:
@@ -70,21 +74,24 @@ def check_known(place: Place, producer: Producer, job: Json) -> None:
 
 
 def test_the_keeper_of_one_job_may_die_again_and_again(place: Place, producers: Producers) -> None:
-    made = producers.make(lines=300, pause_us=10_000)
-    job = place.submit(made.argv)
-    for _ in range(30):
-        until(lambda: place.kill_keeper(job))
-    ended = place.end(job)
-    made.check(place, ended)
-    assert ended["taken_over"] >= 3
+    for _ in rounds():
+        made = producers.make(lines=300, pause_us=10_000)
+        job = place.submit(made.argv)
+        for number in range(30):
+            until(lambda job=job, number=number: place.live(job)["taken_over"] == number)
+            until(lambda job=job: place.kill_keeper(job))
+        ended = place.end(job)
+        made.check(place, ended)
+        assert ended["taken_over"] == 30
 
 
 def test_what_is_still_in_the_pipe_when_keeper_and_job_are_gone_is_kept(place: Place, producers: Producers) -> None:
-    for _ in range(20):
-        made = producers.make(lines=500, width=60)
-        job = place.submit(made.argv)
-        place.kill_keeper(job)
-        made.check(place, place.end(job))
+    for _ in rounds():
+        for _ in range(20):
+            made = producers.make(lines=500, width=60)
+            job = place.submit(made.argv)
+            place.kill_keeper(job)
+            made.check(place, place.end(job))
 
 
 @pytest.mark.parametrize("grace_ms", [0, 300])

@@ -239,4 +239,4 @@ def _cpu(pid: int) -> float:
 
 def _switches(pid: int) -> int:
     lines = processes.read(pid, "status").splitlines()
-    return sum(int(line.split()[1]) for line in lines if b"ctxt_switches" in line)
+    return sum(int(line.split()[1]) for line in lines if line.startswith(b"voluntary_ctxt_switches"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from datetime import timedelta
+from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import anyio
@@ -29,8 +30,8 @@ T = TypeVar("T")
 
 
 def _with_sound_store(
-    verb: Callable[Concatenate[LocalJobs, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[LocalJobs, P], Coroutine[Any, Any, T]]:
+    verb: Callable[Concatenate[LocalJobs, P], CoroutineType[Any, Any, T]],
+) -> Callable[Concatenate[LocalJobs, P], CoroutineType[Any, Any, T]]:
     """A verb that meets a damaged database has it made anew from the job folders, and is done again."""
 
     @functools.wraps(verb)
@@ -129,7 +130,7 @@ class LocalJobs:
     def _check_store(self) -> None:
         """A database that was deleted or replaced under us is made anew from the job folders."""
         if self.core.store.moved():
-            self.core.keeping.renew()
+            recovery.renew(self.core.home, self.core.keeping, damaged=False)
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ class Moving:
         self.table: Table = Table()
         self.events: Bell = Bell()
         self.renew: Callable[[], None] = lambda: None
-        """What makes another database from the folders; set by recovery."""
+        """What makes another database from the folders in place of a damaged one; set by recovery."""
         self._renewed = 0.0
         self._unstored: list[tuple[Live, Ended]] = []
 

@@ -23,20 +23,27 @@ _BATCH = 500
 def open_store(home: Home) -> Store:
     """The home's database; a missing or unusable one is made anew from the job folders."""
     try:
-        store = Store(home.database)
-        try:
-            if store.created:
-                rebuild(home, store)
-            store.active()
-        except BaseException:
-            store.close()
-            raise
+        return _filled(home)
     except DatabaseCorrupt as error:
-        aside = quarantine(home.database, time.strftime("%Y%m%dT%H%M%S", time.gmtime()))
-        log.warning("the database cannot be used (%s); moved to %s, rebuilt from the job folders", error, aside)
-        store = Store(home.database)
-        rebuild(home, store)
+        _set_aside(home, str(error))
+        return _filled(home)
+
+
+def _filled(home: Home) -> Store:
+    store = Store(home.database)
+    try:
+        if store.created:
+            rebuild(home, store)
+        store.active()
+    except BaseException:
+        store.close()
+        raise
     return store
+
+
+def _set_aside(home: Home, why: str) -> None:
+    aside = quarantine(home.database, time.strftime("%Y%m%dT%H%M%S", time.gmtime()))
+    log.warning("the database cannot be used (%s); moved to %s, rebuilt from the job folders", why, aside)
 
 
 def rebuild(home: Home, store: Store) -> int:
@@ -75,8 +82,10 @@ def _read_job(home: Home, name: str) -> Job | None:
     return job
 
 
-def renew(home: Home, keeping: Keeping) -> None:
-    """Another database, from the job folders and the active jobs, in place of one that was deleted or damaged."""
+def renew(home: Home, keeping: Keeping, *, damaged: bool) -> None:
+    """Another database, from the job folders and the active jobs, in place of one that was deleted or is damaged."""
+    if damaged:
+        _set_aside(home, "it is damaged")
     old, keeping.store = keeping.store, open_store(home)
     old.close()
     keeping.store.add([live.job for live in keeping.table.live.values() if not live.doomed])
@@ -84,7 +93,7 @@ def renew(home: Home, keeping: Keeping) -> None:
 
 def recover(home: Home, keeping: Keeping) -> None:
     """Take up all active jobs; clear away what was prepared but never started."""
-    keeping.renew = lambda: renew(home, keeping)
+    keeping.renew = lambda: renew(home, keeping, damaged=True)
     active = keeping.store.active()
     known = {str(job.id) for job in active}
     for name in os.listdir(home.new):
