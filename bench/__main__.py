@@ -35,8 +35,8 @@ ROWS: dict[str, Measure] = {
 }
 """In the order of the table."""
 
-LAST = ("memory", "restart")
-"""Measured after the others: they share a thousand running jobs, which would disturb the rest."""
+HEAVY = ("output", "list")
+"""Measured last, and alone: the gigabytes they leave to be written back would disturb whatever waits for the disk."""
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LIMIT_SECONDS = 420
@@ -85,8 +85,10 @@ async def _measure(wanted: list[str], progress: Progress) -> tuple[list[Figure],
     found: dict[str, list[Figure]] = {}
     failed = False
     async with Place(REPOSITORY, progress) as place:
-        for number, row in enumerate(sorted(wanted, key=LAST.__contains__), start=1):
+        for number, row in enumerate(sorted(wanted, key=HEAVY.__contains__), start=1):
             progress.row = f"[{number}/{len(wanted)}] {row}"
+            if row in HEAVY:
+                await place.clear()
             progress("begins")
             try:
                 found[row] = await ROWS[row](place)

@@ -145,7 +145,7 @@ class Place:
         self.tell = tell
         """Says what is going on, to whoever watches."""
         self.stack = AsyncExitStack()
-        """What later rows may still use; closed at the end."""
+        """What later rows may still use."""
 
     async def __aenter__(self) -> Self:
         """Nothing happens until a row asks for it."""
@@ -156,10 +156,14 @@ class Place:
     ) -> None:
         """End everything and remove it."""
         try:
-            await self.stack.aclose()
+            await self.clear()
             self._end_keepers()
         finally:
             shutil.rmtree(self.root, ignore_errors=True)
+
+    async def clear(self) -> None:
+        """End the jobs and daemons that are still there."""
+        await self.stack.aclose()
 
     def daemon(self, name: str) -> Daemon:
         """A started daemon with a home of its own, which ends with the run if nobody ends it before."""

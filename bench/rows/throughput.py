@@ -27,7 +27,7 @@ async def measure(place: Place) -> list[Figure]:
             spooler = stack.enter_context(task_spooler(place.root))
         async with bide.connect(daemon.home) as jobs:
             await many(AT_ONCE, lambda: run_true(jobs))
-            for number in rounds(ROUNDS, seconds=20, least=2):
+            for number in rounds(ROUNDS, seconds=16, least=2):
                 place.tell(f"{count} jobs, {AT_ONCE} at a time, each way; round {number + 1} of {ROUNDS}")
                 ours = count / await many(count, lambda: run_true(jobs))
                 plain.add(ours, count / await many(count, asyncio_true))

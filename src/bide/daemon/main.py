@@ -64,36 +64,48 @@ def main() -> None:
 
 def _defer_to(busy: HomeBusy) -> None:
     """Another process has the home. If it is a daemon that is harmless, and once it serves it is as good as this one."""
-    pid, home = busy.facts["pid"], busy.facts["home"]
-    if anyio.run(_serves, pid, home):
-        _say({"ready": True, "pid": int(pid)})
+    pid = anyio.run(_serving_pid, busy.facts["home"])
+    if pid is not None:
+        _say({"ready": True, "pid": pid})
     else:
         _say({"error": busy.to_json()})
         sys.exit(1)
 
 
-async def _serves(pid: str, home: str) -> bool:
-    """Whether this process is a daemon, and takes connections or soon does."""
+async def _serving_pid(home: str) -> int | None:
+    """The daemon that has this home, once it takes connections; `None` if it is another program that has it."""
     with anyio.move_on_after(_PATIENCE):
-        while _is_daemon(pid):
-            folder = os.open(home, os.O_PATH | os.O_DIRECTORY)
-            try:
-                await (await anyio.connect_unix(f"/proc/self/fd/{folder}/{SOCKET}")).aclose()
-            except OSError:
-                await anyio.sleep(_LOOK_AGAIN)
-            else:
-                return True
-            finally:
-                os.close(folder)
-    return False
+        while True:
+            # Who has the lock writes its pid a moment later; until then it is that of somebody who is gone.
+            with open(os.path.join(home, "lock"), "rb") as file:
+                pid = file.read().strip()
+            words = _command_line(pid)
+            if words is not None and b"bide.daemon" not in words:
+                return None
+            if words is not None and await _accepts(home):
+                return int(pid)
+            await anyio.sleep(_LOOK_AGAIN)
+    return None
 
 
-def _is_daemon(pid: str) -> bool:
+async def _accepts(home: str) -> bool:
+    folder = os.open(home, os.O_PATH | os.O_DIRECTORY)
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return b"bide.daemon" in file.read().split(b"\0")
+        await (await anyio.connect_unix(f"/proc/self/fd/{folder}/{SOCKET}")).aclose()
     except OSError:
         return False
+    finally:
+        os.close(folder)
+    return True
+
+
+def _command_line(pid: bytes) -> list[bytes] | None:
+    """The words of a running process; `None` if there is none of this pid."""
+    try:
+        with open(f"/proc/{int(pid)}/cmdline", "rb") as file:
+            return file.read().split(b"\0")
+    except (OSError, ValueError):
+        return None
 
 
 def _say(value: dict[str, Any]) -> None:
