@@ -77,8 +77,7 @@ async def _serving_pid(home: str) -> int | None:
     with anyio.move_on_after(_PATIENCE):
         while True:
             # Who has the lock writes its pid a moment later; until then it is that of somebody who is gone.
-            with open(os.path.join(home, "lock"), "rb") as file:
-                pid = file.read().strip()
+            pid = _lock_words(home)
             words = _command_line(pid)
             if words is not None and b"bide.daemon" not in words:
                 return None
@@ -86,6 +85,11 @@ async def _serving_pid(home: str) -> int | None:
                 return int(pid)
             await anyio.sleep(_LOOK_AGAIN)
     return None
+
+
+def _lock_words(home: str) -> bytes:
+    with open(os.path.join(home, "lock"), "rb") as file:
+        return file.read().strip()
 
 
 async def _accepts(home: str) -> bool:
