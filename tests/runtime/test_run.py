@@ -149,6 +149,17 @@ async def test_a_job_inherits_no_descriptor_of_ours(jobs: Jobs) -> None:
     assert ran.out.data == b"0\n1\n2\n3\n"  # 3 is the folder that ls itself reads
 
 
+async def test_a_job_inherits_no_descriptor_that_its_caller_leaks(jobs: Jobs) -> None:
+    leaked = os.open("/dev/zero", os.O_RDONLY)
+    os.set_inheritable(leaked, True)
+    try:
+        ran = await jobs.run(["sh", "-c", "readlink /proc/self/fd/*"])
+    finally:
+        os.close(leaked)
+    assert ran.out is not None
+    assert b"/dev/zero" not in ran.out.data
+
+
 async def test_a_job_leads_a_session_and_a_group_of_its_own_with_plain_signals(jobs: Jobs) -> None:
     program = (
         "import os, signal; me = os.getpid(); "

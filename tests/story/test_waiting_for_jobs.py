@@ -1,8 +1,8 @@
 """Somebody started several things and waits for some of them."""
 
+import socket
 import sys
 from datetime import timedelta
-from pathlib import Path
 
 from tests.support.gates import Gate
 from tests.support.patience import LONG
@@ -53,17 +53,17 @@ async def test_a_server_is_waited_for_until_it_says_that_it_is_ready(jobs: Jobs,
     assert waited.match.offset == len("starting\n")
 
 
-async def test_a_server_is_waited_for_until_its_port_accepts(jobs: Jobs, tmp_path: Path) -> None:
+async def test_a_server_is_waited_for_until_its_port_accepts(jobs: Jobs, gate: Gate) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     program = (
-        "import socket, pathlib, sys, time\n"
-        "s = socket.create_server(('127.0.0.1', 0)); pathlib.Path(sys.argv[1]).write_text(str(s.getsockname()[1]))\n"
-        "while True: s.accept()\n"
+        f"import socket; open({str(gate.path)!r}).readline()\n"
+        f"server = socket.create_server(('127.0.0.1', {port}))\n"
+        "while True: server.accept()\n"
     )
-    server = (await jobs.run([sys.executable, "-c", program, str(tmp_path / "port")], background=True)).job.id
-    waited = await jobs.wait([server], until=Until(quiet_seconds=0.3), timeout=LONG)
-    assert waited.met == "quiet"
+    server = (await jobs.run([sys.executable, "-c", program], background=True)).job.id
 
-    port = int((tmp_path / "port").read_text())
+    gate.open()
     waited = await jobs.wait([server], until=Until(port=port), timeout=LONG)
 
     assert waited.met == "port"

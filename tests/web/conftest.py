@@ -1,10 +1,10 @@
 """One daemon for all tests of the routes; each has names of its own."""
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import anyio
 import pytest
 from tests.support import homes
 from tests.support.http import Http
@@ -18,9 +18,10 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("daemon") / "home"
     ensure_daemon(str(home))
     yield home
+    pid = homes.daemon_pid(home)
     with closing(Http(home)) as http:
         http.ask("POST", "/v1/daemon/stop", {"kill": True})
-    anyio.run(homes.stop_daemon, home)
+    os.waitpid(pid, 0)
 
 
 @pytest.fixture

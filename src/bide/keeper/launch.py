@@ -58,7 +58,7 @@ class Nursery:
     def __init__(self) -> None:
         """Started when first asked for a keeper."""
         self._sock: socket.socket | None = None
-        self.pid = 0
+        self.pid: int = 0
 
     def fileno(self) -> int:
         """Readable when there are answers; -1 while there is no nursery."""
@@ -125,7 +125,7 @@ class Nursery:
             select.select([fd], [], [], _NURSERY_SECONDS)
             os.close(fd)
             os.waitpid(self.pid, os.WNOHANG)
-        self.pid = 0
+        self.pid: int = 0
 
 
 def holder(path: str) -> int | None:

@@ -50,7 +50,7 @@ class LocalJobs:
 
     def __init__(self, core: Core) -> None:
         """Made by `open_jobs`."""
-        self.core = core
+        self.core: Core = core
 
     @_with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:

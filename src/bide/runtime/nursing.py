@@ -21,7 +21,7 @@ class Nursing:
         self._made = made
         self._gone = gone
         self._nursery = launch.Nursery()
-        self.number = 0
+        self.number: int = 0
         """Which nursery it is, counted from 1."""
 
     @property
