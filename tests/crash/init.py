@@ -57,6 +57,8 @@ def end_all() -> None:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
 
 def heard(_number: int, _frame: object) -> None:

@@ -10,6 +10,8 @@ from tests.crash.place import Place
 from tests.crash.producing import Gate, Producers, check_all
 from tests.crash.size import rounds
 
+from bide.model.errors import JobForgotten
+
 
 def test_every_job_goes_on_and_ends_truly_while_daemons_die(place: Place, producers: Producers, torture: int) -> None:
     for _ in rounds():
@@ -71,3 +73,19 @@ def test_a_job_outlives_the_client_that_waits_for_it(
     place.start()
     gate.open()
     made.check(place, place.end("kept"))
+
+
+def test_a_job_is_forgotten_for_good_although_the_daemon_died_meanwhile(place: Place, producers: Producers) -> None:
+    made = producers.mixed(2)
+    jobs = [place.submit(one.argv) for one in made]
+    ended = place.ends(jobs)
+    place.call("DELETE", f"/v1/jobs/{jobs[0]}")
+    place.kill_daemon()
+    new = place.home / "new"
+    (new / f"gone-{jobs[0]}").mkdir()  # as if it had died before the folder was removed
+    place.where(jobs[1]).rename(new / f"gone-{jobs[1]}")  # or before the row was
+    place.start()
+    with pytest.raises(JobForgotten):
+        place.job(jobs[0])
+    made[1].check(place, ended[1])
+    assert list(new.iterdir()) == []

@@ -87,15 +87,42 @@ def test_a_time_limit_ends_the_job_whenever_the_keeper_dies(place: Place, killer
     sweep(killer, once, sample=12)
 
 
-def test_input_arrives_once_whenever_the_keeper_dies(place: Place, killer: Killer) -> None:
+@pytest.mark.parametrize("replaced", [False, True], ids=["first", "replacement"])
+def test_input_arrives_once_whenever_the_keeper_dies(place: Place, killer: Killer, *, replaced: bool) -> None:
     def once() -> None:
         text = secrets.token_hex(100)
         job = place.submit(["cat"], stdin=True)
+        if replaced:
+            place.kill_keeper(job)
         place.send(job, text, eof=True)
         assert place.end(job)["exit_code"] == 0
         assert place.output(job) == text.encode()
 
-    sweep(killer, once, sample=20)
+    sweep(killer, once, before=(0,) if replaced else (), sample=15)
+
+
+def test_what_is_typed_arrives_once_whenever_the_keeper_dies(place: Place, killer: Killer) -> None:
+    def once() -> None:
+        text = secrets.token_hex(100)
+        job = place.submit(["sh", "-c", "stty -echo; echo ready; exec head -n 1"], pty=True)
+        until(lambda: place.size(job) == len("ready\r\n"))
+        place.send(job, f"{text}\n")
+        assert place.end(job)["exit_code"] == 0
+        assert place.output(job).decode() == f"ready\r\n{text}\r\n"
+
+    sweep(killer, once, sample=15)
+
+
+@pytest.mark.parametrize("argv", [["sleep", "1000"], ["sh", "-c", "trap '' TERM; while :; do sleep 0.01; done"]])
+def test_a_kill_is_done_and_told_whenever_the_keeper_dies(place: Place, killer: Killer, argv: list[str]) -> None:
+    def once() -> None:
+        job = place.submit(argv)
+        killed = place.call("POST", f"/v1/jobs/{job}/kill", {"grace_ms": 50, "by": "me"})
+        assert killed["verified_empty"]
+        ended = place.end(job)
+        assert (ended["reason"], ended["by"], ended["exit_code"]) == ("killed", "me", None)
+
+    sweep(killer, once, sample=10)
 
 
 def test_the_daemon_may_die_at_every_system_call_of_a_submit(

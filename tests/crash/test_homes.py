@@ -3,12 +3,15 @@
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from tests.crash import processes
 from tests.crash.patience import pause, until
 from tests.crash.place import Place
-from tests.crash.producing import Gate, Producers, check_all
+from tests.crash.producing import Gate, Producer, Producers, check_all
+
+from bide.model.errors import BideError
 
 
 def test_of_many_daemons_started_at_once_one_serves_and_all_say_ready(place: Place) -> None:
@@ -58,6 +61,35 @@ def test_a_home_that_vanishes_leaves_no_busy_process_and_no_keeper(
     gate.open()
     until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in keepers))
     assert cpu_while(1, [place.daemon]) < 0.1
+
+
+class Poor(Place):
+    """A home whose daemon may open few files."""
+
+    @property
+    def command(self) -> list[str]:
+        return ["sh", "-c", 'ulimit -n 100; exec "$@"', "sh", *super().command]
+
+
+def test_a_daemon_short_of_descriptors_refuses_new_jobs_and_keeps_the_old(
+    tmp_path: Path, producers: Producers, gate: Gate
+) -> None:
+    place = Poor(tmp_path)
+    place.start()
+    made: list[Producer] = []
+    jobs: list[str] = []
+    with pytest.raises(BideError, match="Too many open files"):
+        while True:
+            made.append(producers.make(gate=gate.path))
+            jobs.append(place.submit(made[-1].argv))
+    assert made.pop().ran == 0
+    for job in jobs[:5]:
+        place.kill_keeper(job)
+    gate.open()
+    check_all(place, place.ends(jobs), made)
+    made.append(producers.make())
+    made[-1].check(place, place.end(place.submit(made[-1].argv)))
+    place.close()
 
 
 def short_jobs(place: Place, number: int) -> None:

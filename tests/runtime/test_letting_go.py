@@ -42,9 +42,6 @@ async def test_nothing_is_held_open_afterwards(home: Path, gate: Gate) -> None:
         assert len((await jobs.list(bide.Filter(phase="running"))).jobs) == 3
 
 
-@pytest.mark.xfail(
-    reason="a keeper that guards what outlived its job is watched, but no longer in the table (Keeping.close)"
-)
 async def test_nothing_is_held_open_for_what_outlived_a_job(home: Path) -> None:
     before = held()
     async with bide.local(home) as jobs:

@@ -160,19 +160,7 @@ def leak() -> Iterator[str]:
     os.close(fd)
 
 
-@pytest.mark.parametrize(
-    "door",
-    [
-        pytest.param(
-            homes.local,
-            marks=pytest.mark.xfail(
-                reason="the nursery inherits what its program leaks (launch.Nursery.open, nursery.c)"
-            ),
-        ),
-        homes.remote,
-    ],
-    ids=["local", "remote"],
-)
+@pytest.mark.parametrize("door", [homes.local, homes.remote], ids=["local", "remote"])
 async def test_a_job_inherits_no_descriptor_that_its_caller_leaks(home: Path, door: homes.Door, leak: str) -> None:
     async with door(home) as jobs:
         ran = await jobs.run(["sh", "-c", "readlink /proc/self/fd/*"])

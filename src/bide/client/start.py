@@ -119,7 +119,22 @@ def _ask_keeper(home: str) -> bool:
     return True
 
 
+_spawned: list[int] = []
+"""Daemons that this program started. One that ended must not stay a zombie as long as the program lives."""
+
+
+def _collect() -> None:
+    for pid in list(_spawned):
+        try:
+            over = os.waitpid(pid, os.WNOHANG)[0] == pid
+        except ChildProcessError:
+            over = True
+        if over:
+            _spawned.remove(pid)
+
+
 def _spawn(home: str) -> None:
+    _collect()
     read_end, write_end = os.pipe()
     try:
         pid = _spawn_detached(home, write_end)
@@ -128,6 +143,7 @@ def _spawn(home: str) -> None:
         raise DaemonUnavailable(home=home, detail=f"it could not be started: {error}") from error
     finally:
         os.close(write_end)
+    _spawned.append(pid)
     try:
         line = _first_line(read_end)
     finally:
@@ -137,6 +153,7 @@ def _spawn(home: str) -> None:
     error = _error_in(line)
     if error is None and not line:
         _, status = os.waitpid(pid, 0)
+        _spawned.remove(pid)
         how = os.waitstatus_to_exitcode(status)
         error = DaemonUnavailable(home=home, detail=f"it ended at once with status {how}")
     if error is not None:

@@ -36,6 +36,8 @@ class Keeping(Moving):
         self.kills: dict[str, Bell] = {}
         self.nursing: Nursing = Nursing(hub, self._keeper_made, self._nursery_gone)
         self._waiting: dict[str, Live] = {}
+        self._keepers: set[int] = set()
+        """Their pidfds; also those that guard what outlived an ended job."""
         self._notes = Notes(home, hub, self._noted)
 
     # Keepers that are asked for.
@@ -57,6 +59,8 @@ class Keeping(Moving):
             live.asked = 0
         if pid < 0 and live is not None:
             self._no_keeper(live, -pid)
+        elif fd < 0 and live is not None:
+            self._later(live)  # it lives, but there was no descriptor left to watch it by
         elif live is not None and live.keeper_fd < 0:
             self._watch_keeper(live, fd)
         elif fd >= 0:
@@ -85,6 +89,7 @@ class Keeping(Moving):
 
     def _again(self, live: Live) -> None:
         if self._waiting.pop(live.job.id, None) is not None and live.keeper_fd < 0 and not live.asked:
+            live.deaths = min(live.deaths, _YOUNG_DEATHS - 1)
             self.recover(live)
 
     def retry(self) -> None:
@@ -98,6 +103,7 @@ class Keeping(Moving):
     def _watch_keeper(self, live: Live, fd: int) -> None:
         live.keeper_fd = fd
         live.kept_since = time.monotonic()
+        self._keepers.add(fd)
         self.hub.watch(fd, lambda: self._keeper_ended(live))
 
     def _noted(self, what: str, job: str, fds: list[int]) -> None:
@@ -112,7 +118,14 @@ class Keeping(Moving):
         elif what.startswith("refused-"):
             live.refused = int(what.removeprefix("refused-"))
         else:
+            self._hear(live, what)
+
+    def _hear(self, live: Live, what: str) -> None:
+        try:
             self._look(live, what)
+        except OSError as error:
+            log.warning("%s says %s, and cannot be looked at now: %s", live.job.id, what, error.strerror)
+            self.hub.call_later(_YOUNG_SECONDS, lambda: self._hear(live, what))
 
     def _look(self, live: Live, what: str) -> None:
         if what == "output":
@@ -135,17 +148,18 @@ class Keeping(Moving):
             folder.command(live.path, "watch 1")
 
     def _keeper_ended(self, live: Live) -> None:
-        self.hub.unwatch(live.keeper_fd)
-        os.close(live.keeper_fd)
+        self._release(live.keeper_fd)
         live.keeper_fd = -1
         # What it said before it died counts, above all what it handed over.
         self._notes.read()
-        if self.take_end(live):
-            return
         young = time.monotonic() - live.kept_since < _YOUNG_SECONDS
         live.deaths = live.deaths + 1 if young else 0
-        log.warning("the keeper of %s ended early; replacing it", live.job.id)
         self.recover(live)
+
+    def _release(self, keeper_fd: int) -> None:
+        self._keepers.discard(keeper_fd)
+        self.hub.unwatch(keeper_fd)
+        os.close(keeper_fd)
 
     def recover(self, live: Live) -> None:
         """Bring one active job to where its folder says it is: adopted, over, taken over, or started."""
@@ -153,7 +167,7 @@ class Keeping(Moving):
             return
         try:
             if not live.escrow:
-                live.open_escrow()
+                live.open_escrow(spare=0)
             keeper = launch.live_keeper(live.path)
             if keeper is not None:
                 self._adopt(live, keeper[1])
@@ -197,9 +211,9 @@ class Keeping(Moving):
         elif not started.ticks or refused == _BAD_FOLDER:
             self._give_up(live, Reason.LOST, ends.LOST_RECORD if not started.ticks else _REFUSED[refused])
         elif refused or live.deaths >= _YOUNG_DEATHS:
-            live.deaths = 0
             self._later(live)
         else:
+            log.warning("the keeper of %s is gone; it is taken over", live.job.id)
             self._take_over(live, started)
 
     def _start_again(self, live: Live, refused: int) -> None:
@@ -263,9 +277,8 @@ class Keeping(Moving):
     def close(self) -> None:
         """Let go of every job; they go on without us."""
         self.nursing.close()
+        for fd in list(self._keepers):
+            self._release(fd)
         for live in self.table.live.values():
-            if live.keeper_fd >= 0:
-                self.hub.unwatch(live.keeper_fd)
-                os.close(live.keeper_fd)
             self.let_go(live)
         self._notes.close()

@@ -6,7 +6,9 @@ Nothing here is durable; all of it can be had again from the job's folder.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import resource
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -14,6 +16,8 @@ from bide.keeper import folder, launch
 from bide.model.job import Job
 from bide.model.phase import Ended
 from bide.runtime.hub import Bell
+
+_SPARE = 32
 
 
 @dataclass(slots=True)
@@ -53,8 +57,11 @@ class Live:
         """Whether its end is known."""
         return isinstance(self.job.phase, Ended)
 
-    def open_escrow(self) -> None:
-        """Hold what must not close: the read ends of its output, the write end of its stdin. Raises OSError."""
+    def open_escrow(self, spare: int = _SPARE) -> None:
+        """Hold what must not close: the read ends of its output, the write end of its stdin.
+
+        Raises OSError, also if fewer than `spare` descriptors would be left: those are for the jobs that run already.
+        """
         self.close_escrow()
         for name in ("out.p", "err.p"):
             with contextlib.suppress(FileNotFoundError):
@@ -63,6 +70,9 @@ class Live:
             with contextlib.suppress(FileNotFoundError):
                 self.stdin_end = os.open(os.path.join(self.path, "in.p"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
             self.close_stdin()
+        if max(self.escrow, default=0) + spare >= resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
+            self.close_escrow()
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     def _input_delivered(self) -> bool:
         return bool(folder.read_live(self.path).get("in_closed"))

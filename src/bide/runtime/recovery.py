@@ -17,6 +17,8 @@ from bide.store.store import Store, quarantine
 
 log = logging.getLogger(__name__)
 
+GONE = "gone-"
+"""What the folder of a job is called in `new`, before its id, while it is being forgotten."""
 _BATCH = 500
 
 
@@ -97,11 +99,22 @@ def recover(home: Home, keeping: Keeping) -> None:
     active = keeping.store.active()
     known = {str(job.id) for job in active}
     for name in os.listdir(home.new):
-        if name not in known and (job := _take_up(home, name)) is not None:
+        if name.startswith(GONE):
+            _forget(home, keeping, name)
+        elif name not in known and (job := _take_up(home, name)) is not None:
             keeping.store.add([job]).result()
             active.append(job)
     keeping.adopt(active)
     groups.sweep({str(job.id) for job in active})
+
+
+def _forget(home: Home, keeping: Keeping, name: str) -> None:
+    """Finish what was begun: if its row is gone the folder goes as well, else it comes back."""
+    path, job = os.path.join(home.new, name), name.removeprefix(GONE)
+    if keeping.store.get(job) is not None and not os.path.exists(home.job(job)):
+        os.rename(path, home.job(job))
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _take_up(home: Home, name: str) -> Job | None:

@@ -61,7 +61,14 @@ def _accept(core: Core, request: Request) -> Live:
         groups.discard(group)
         raise _refusal(core, error) from error
     live = core.keeping.table.add(job, prepared)
-    live.open_escrow()
+    try:
+        live.open_escrow()
+    except OSError as error:
+        core.keeping.table.drop(live)
+        live.close_escrow()
+        folder.remove(prepared)
+        groups.discard(group)
+        raise _refusal(core, error) from error
     core.keeping.start(live)
     # Asked for last: from here on the writing thread wants the interpreter as well.
     live.inserted = core.store.insert(job)

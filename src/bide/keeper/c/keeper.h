@@ -69,7 +69,7 @@ struct keeper {
     i64 leader_ticks, started_mono, started_wall;
     bool replacing, leader_done, ended;
     int status;           /* wait status of the leader, when known */
-    bool status_known, aborted, failed;
+    bool status_known, aborted;
     int spawn_errno;
     char spawn_stage[24];
     int leader_fd, ctl, notify, report, master, in_file, in_pipe, children_fd, oom_fd, live;
@@ -136,6 +136,7 @@ int record_open_started(void);
 bool record_started(int fd);
 bool record_is_started(void);
 bool record_read_started(void);
+void record_failure(const char *line);
 void record_live(void);
 void record_live_load(void);
 void record_end(void);

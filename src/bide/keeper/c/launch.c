@@ -36,8 +36,9 @@ struct start {
 /* The program never ran: on record first, for whoever keeps the job by then, and told to the keeper that started it. */
 static _Noreturn void fail(const struct start *s, int error, const char *stage) {
     char line[64];
-    (void)!write(s->record, line, (size_t)snprintf(line, sizeof line, "errno=%d stage=%s\n", error, stage));
-    (void)!write(s->report, "!", 1);
+    size_t n = (size_t)snprintf(line, sizeof line, "errno=%d stage=%s\n", error, stage);
+    (void)!write(s->record, line, n);
+    (void)!write(s->report, line, n);
     _exit(127);
 }
 

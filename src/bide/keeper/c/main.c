@@ -67,14 +67,17 @@ static void watch_oom(void) {
     if (file >= 0) close(file);
 }
 
-/* The report closes when the program runs; a byte in it says that it could not be run, and `started` says why. */
+/* The report closes when the program runs; a line in it says that it could not be run. */
 static void read_report(void) {
-    char byte;
-    ssize_t n = read(k.report, &byte, 1);
+    char line[64];
+    ssize_t n = read(k.report, line, sizeof line - 1);
     if (n < 0 && errno == EAGAIN) return;
     close(k.report);
     k.report = -1;
-    k.failed = n == 1;
+    if (n > 0) {
+        line[n] = '\0';
+        record_failure(line);
+    }
     if (n == 0) k.started_note_at = mono_ms() + SETTLE_MS;
 }
 
@@ -137,8 +140,8 @@ static void on_leader_done(void) {
     k.ended_wall = wall_ms();
     k.drain_until = k.ended_mono + LATE_MS;
     if (k.report >= 0) read_report();
-    if (k.replacing || k.failed) k.aborted = !record_read_started();
-    if (!k.spawn_errno && !k.aborted && k.leader) learn_status();
+    if (k.replacing) k.aborted = !record_read_started();
+    if (!k.ended && !k.spawn_errno && !k.aborted && k.leader) learn_status();
 }
 
 static bool drained(void) {
@@ -333,7 +336,7 @@ int keep(const char *folder, bool replace, int in_file, int master) {
     watch_oom();
     if (replace) {
         record_live();
-        tell(T_STARTED | T_FDS);
+        tell(T_STARTED | T_FDS | (k.in_closed ? T_INPUT : 0)); /* what the one before us may not have said */
         kill_resume();
     }
     for (;;) {

@@ -101,9 +101,12 @@ bool record_read_started(void) {
     k.leader_ticks = ticks;
     k.started_mono = mono;
     k.started_wall = wall;
-    const char *failure = strstr(line, "errno=");
-    if (failure) sscanf(failure, "errno=%d stage=%23s", &k.spawn_errno, k.spawn_stage);
+    record_failure(strstr(line, "errno="));
     return true;
+}
+
+void record_failure(const char *line) {
+    if (line) sscanf(line, "errno=%d stage=%23s", &k.spawn_errno, k.spawn_stage);
 }
 
 static void put_state(struct text *t) {
