@@ -75,11 +75,14 @@ def check_known(place: Place, producer: Producer, job: Json) -> None:
 
 def test_the_keeper_of_one_job_may_die_again_and_again(place: Place, producers: Producers) -> None:
     for _ in rounds():
-        made = producers.make(lines=300, pause_us=10_000)
+        gate = Gate(place.home.parent / "once")
+        made = producers.make(lines=300, pause_us=10_000, gate=gate.path)
         job = place.submit(made.argv)
         for number in range(30):
             until(lambda job=job, number=number: place.live(job)["taken_over"] == number)
             until(lambda job=job: place.kill_keeper(job))
+        until(lambda job=job: place.live(job)["taken_over"] == 30)
+        gate.open()
         ended = place.end(job)
         made.check(place, ended)
         assert ended["taken_over"] == 30

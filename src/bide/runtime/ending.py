@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from datetime import timedelta
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -58,7 +59,7 @@ async def _ask(core: Core, job: Job, line: str, token: str, bell: Bell) -> None:
         with heard(bells) as event:
             page = folder.read_live(path)
             done = live is None or live.ended
-            if page.get("kill") == token and (done or page.get("left_count")):
+            if page.get("kill") == token and (done or _left(page)):
                 return
             keeper = launch.holder(path)
             if keeper is None and done:
@@ -73,6 +74,11 @@ async def _ask(core: Core, job: Job, line: str, token: str, bell: Bell) -> None:
                 await event.wait()
 
 
+def _left(page: dict[str, Any]) -> set[Descendant]:
+    """What the keeper found left after a kill and is still there; if all of it went meanwhile, the end is near."""
+    return {d for d in descendants_from_json(page.get("left")) if launch.is_alive(d.pid, d.start_ticks)}
+
+
 def _alive(core: Core, job: Job) -> tuple[Descendant, ...]:
     """What of an ended job still runs."""
     facts = core.with_facts(job).facts
@@ -82,8 +88,7 @@ def _alive(core: Core, job: Job) -> tuple[Descendant, ...]:
 def _report(core: Core, job: Job, token: str, *, already: bool) -> Killed:
     current = core.find(job.id)
     page = folder.read_live(core.home.job(job.id))
-    listed = {d for d in descendants_from_json(page.get("left")) if launch.is_alive(d.pid, d.start_ticks)}
-    left = listed | set(_alive(core, current))
+    left = _left(page) | set(_alive(core, current))
     answered = page.get("kill") == token
     over = isinstance(current.phase, Ended)
     return Killed(
