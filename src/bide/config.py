@@ -3,6 +3,7 @@ environment variables.
 """
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ def home(given: "str | os.PathLike[str] | None" = None, env: "Mapping[str, str] 
 
 
 def umask() -> int:
-    """The umask of this process, without setting it meanwhile as `os.umask` would."""
+    """The umask of this process. Setting it for a moment would show in files that another thread makes."""
+    if len(sys._current_frames()) == 1:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - threading costs its import
+        mask = os.umask(0o077)
+        os.umask(mask)
+        return mask
     with open("/proc/self/status", "rb") as file:
         for line in file:
             if line.startswith(b"Umask:"):

@@ -76,7 +76,7 @@ async def test_matches_go_on_where_the_limit_cut_them(jobs: Jobs) -> None:
 
 
 async def test_a_last_line_without_a_newline_matches_once_the_job_has_ended(jobs: Jobs, gate: Gate) -> None:
-    job = (await jobs.run(f"printf 'whole\\nhal'; {gate.wait}; printf f", background=True)).job.id
+    job = (await jobs.run(f"env printf 'whole\\nhal'; {gate.wait}; printf f", background=True)).job.id
     first = await jobs.read(job, follow=LONG)
     assert first.data == b"whole\nhal"
     running = await jobs.read(job, grep="hal|whole")

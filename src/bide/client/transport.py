@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import anyio
@@ -72,30 +72,31 @@ class Transport:
     ) -> Json:
         """A request and its JSON answer; raises the error it carries."""
         message = request(method, path, body, query)
-        return (await self._ask(message, message if again else None)).json()
+        return (await self._ask(message, (lambda: message) if again else None)).json()
 
     async def call_once(self, path: str, first: Json, again: Json) -> Json:
         """A POST that says `again` where it may have been heard before."""
-        return (await self._ask(request("POST", path, first), request("POST", path, again))).json()
+        return (await self._ask(request("POST", path, first), lambda: request("POST", path, again))).json()
 
     async def raw(self, method: str, path: str, *, query: Query | None = None) -> tuple[Mapping[str, str], bytes]:
         """A request and the headers and bytes of its answer."""
         message = request(method, path, None, query)
-        answer = await self._ask(message, message)
+        answer = await self._ask(message, lambda: message)
         if answer.status >= 400:
             raise error_of(answer.json(), answer.status)
         return answer.headers, answer.take()
 
-    async def _ask(self, message: bytes, again: bytes | None) -> Answer:
+    async def _ask(self, message: bytes, again: Callable[[], bytes] | None) -> Answer:
         for attempt in range(_TRIES):
             # What may be asked once only is not risked on a kept connection, which a restart may have closed.
             line = await self._connection(kept=again is not None)
             try:
-                return await self._exchange(line, message if attempt == 0 else again or b"")
+                return await self._exchange(line, message)
             except _DaemonGone as error:
                 if again is None or attempt + 1 == _TRIES:
                     detail = "it ended before it answered, so it is not known whether this was done"
                     raise DaemonUnavailable(home=self._home, detail=detail) from error
+                message = again()
         raise AssertionError
 
     async def _exchange(self, line: _Line, message: bytes) -> Answer:

@@ -1,19 +1,17 @@
 """Where everything that can wake the runtime arrives: ends of keepers, their notes, commits of the store.
 
-One epoll, one task. No polling; a timer only for what failed and is tried again.
+The event loop's own readers, without a task between: they cost a fraction of waiting in one. No polling; a timer only
+for what failed and is tried again.
 """
 
 from __future__ import annotations
 
-import heapq
+import asyncio  # noqa: TID251 - see docs/decisions/005-anyio.md
 import logging
-import os
-import select
-import time
-from collections import deque
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from itertools import count
+from contextlib import suppress
 from typing import TypeVar
 
 import anyio
@@ -46,42 +44,37 @@ class Bell:
 
 
 class Hub:
-    """Descriptors and what to do when they are readable."""
+    """Descriptors and what to do when they are readable, until it is closed."""
 
     def __init__(self) -> None:
-        """Ready to watch; `run` serves it."""
-        self._epoll = select.epoll()
-        self._handlers: dict[int, Callable[[], None]] = {}
-        self._due: deque[Callable[[], None]] = deque()
-        self._later: list[tuple[float, int, Callable[[], None]]] = []
-        self._order = count()
-        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self.watch(self._wake, self._run_due)
+        """Made where an event loop runs."""
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._watched: set[int] = set()
+        self._closed = False
 
     def watch(self, fd: int, handler: Callable[[], None]) -> None:
         """Call the handler whenever the descriptor is readable."""
-        self._handlers[fd] = handler
-        self._epoll.register(fd, select.EPOLLIN)
+        self._watched.add(fd)
+        self._loop.add_reader(fd, self._do, handler)
 
     def unwatch(self, fd: int) -> None:
         """Stop watching; the descriptor stays open."""
-        if self._handlers.pop(fd, None) is not None:
-            self._epoll.unregister(fd)
+        if fd in self._watched:
+            self._watched.discard(fd)
+            self._loop.remove_reader(fd)
 
     def call_soon(self, function: Callable[[], None]) -> None:
         """Run a function in the event loop; callable from any thread."""
-        self._due.append(function)
-        os.eventfd_write(self._wake, 1)
+        if threading.get_ident() == self._thread:
+            self._loop.call_soon(self._do, function)
+        else:
+            with suppress(RuntimeError):  # the loop is gone, and with it whoever would hear of this
+                self._loop.call_soon_threadsafe(self._do, function)
 
     def call_later(self, seconds: float, function: Callable[[], None]) -> None:
         """Run a function in the event loop, after a while."""
-        heapq.heappush(self._later, (time.monotonic() + seconds, next(self._order), function))
-        os.eventfd_write(self._wake, 1)
-
-    def _run_due(self) -> None:
-        os.eventfd_read(self._wake)
-        while self._due:
-            _guarded(self._due.popleft())
+        self._loop.call_later(seconds, self._do, function)
 
     async def settled(self, future: Future[T]) -> T:
         """The result of a write, once it is committed."""
@@ -91,34 +84,17 @@ class Hub:
             await event.wait()
         return future.result()
 
-    async def run(self) -> None:
-        """Serve for ever."""
-        while True:
-            await self._readable()
-            while self._later and self._later[0][0] <= time.monotonic():
-                _guarded(heapq.heappop(self._later)[2])
-            ready = [(fd, self._handlers.get(fd)) for fd, _ in self._epoll.poll(0)]
-            for fd, handler in ready:
-                # One handler may close what the next event was about, and the number may be another descriptor's by now.
-                if handler is not None and self._handlers.get(fd) is handler:
-                    _guarded(handler)
-
-    async def _readable(self) -> None:
-        if not self._later:
-            await anyio.wait_readable(self._epoll.fileno())
-            return
-        with anyio.move_on_after(self._later[0][0] - time.monotonic()):
-            await anyio.wait_readable(self._epoll.fileno())
-
     def close(self) -> None:
-        """Let go of the descriptors."""
-        self._epoll.close()
-        os.close(self._wake)
+        """Watch nothing more, and do nothing that is still due."""
+        self._closed = True
+        for fd in list(self._watched):
+            self.unwatch(fd)
 
-
-def _guarded(function: Callable[[], None]) -> None:
-    """One job's trouble is not the others'."""
-    try:
-        function()
-    except Exception:
-        log.exception("something went wrong; going on")
+    def _do(self, function: Callable[[], None]) -> None:
+        """One job's trouble is not the others'."""
+        if self._closed:
+            return
+        try:
+            function()
+        except Exception:
+            log.exception("something went wrong; going on")

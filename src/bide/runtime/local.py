@@ -9,8 +9,6 @@ from datetime import timedelta
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
-import anyio
-
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.keeper import launch
 from bide.model.errors import BadRequest
@@ -160,14 +158,5 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
     if reaper:
         launch.become_reaper()
     starting.raise_file_limit()
-    failure: Exception | None = None
     with _opened(home) as core:
-        async with anyio.create_task_group() as group:
-            group.start_soon(core.hub.run)
-            try:
-                yield LocalJobs(core)
-            except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-                failure = error
-            group.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
+        yield LocalJobs(core)
