@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from bide.model.output import Match, Slice, Stream
     from bide.model.phase import End, Ended, Queued, Reason, Running, Usage
     from bide.model.request import Request
-    from bide.model.waiting import Mode, Until, Waited
+    from bide.model.until import Until
+    from bide.model.waiting import Mode, Waited
     from bide.version import VERSION
 
 __all__ = [
@@ -59,7 +60,8 @@ _WHERE = {
     "bide.model.output": ("Match", "Slice", "Stream"),
     "bide.model.phase": ("End", "Ended", "Queued", "Reason", "Running", "Usage"),
     "bide.model.request": ("Request",),
-    "bide.model.waiting": ("Mode", "Until", "Waited"),
+    "bide.model.until": ("Until",),
+    "bide.model.waiting": ("Mode", "Waited"),
     "bide.version": ("VERSION",),
 }
 

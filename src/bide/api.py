@@ -15,7 +15,8 @@ from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.phase import Descendant
 from bide.model.request import Request, RunOptions
-from bide.model.waiting import Mode, Until, Waited
+from bide.model.until import Until
+from bide.model.waiting import Mode, Waited
 
 READ_LIMIT = 1024 * 1024
 PAGE = 50

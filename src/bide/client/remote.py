@@ -15,14 +15,17 @@ from bide import config
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.client.http1 import quote
 from bide.client.transport import Transport
-from bide.model.answers import slice_from_json, until_to_json, waited_from_json
+from bide.model.answers import slice_from_json, waited_from_json
 from bide.model.errors import BadRequest
 from bide.model.job import Job
-from bide.model.messages import Json, descendants_from_json, job_from_json, ms, stamp
+from bide.model.messages import Json, descendants_from_json, job_from_json
 from bide.model.output import Slice, Stream
+from bide.model.plans import until_to_json
 from bide.model.request import Request, RunOptions, check
 from bide.model.requests import request_to_json
-from bide.model.waiting import Mode, Until, Waited
+from bide.model.times import ms, stamp
+from bide.model.until import Until
+from bide.model.waiting import Mode, Waited
 
 
 class RemoteJobs:

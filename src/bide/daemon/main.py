@@ -23,7 +23,7 @@ from bide import config
 from bide.api import Filter
 from bide.keeper import launch
 from bide.model.errors import BideError, HomeBusy, InternalError
-from bide.model.messages import stamp
+from bide.model.times import stamp
 from bide.runtime.core import now
 from bide.runtime.events import LocalEvents
 from bide.runtime.local import LocalJobs, open_jobs

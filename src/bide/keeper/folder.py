@@ -16,7 +16,8 @@ from typing import Any
 
 from bide.model.errors import BideError
 from bide.model.job import Job
-from bide.model.messages import job_from_json, job_to_json, ms
+from bide.model.messages import job_from_json, job_to_json
+from bide.model.times import ms
 
 RECORD = 4096
 _SMALL = 64 * 1024

@@ -10,21 +10,12 @@ from typing import Any, cast
 from bide.model import fields
 from bide.model.event import Event
 from bide.model.job import JobId
-from bide.model.messages import Json, from_ms, from_stamp, job_from_json, job_to_json, stamp
+from bide.model.messages import Json, job_from_json, job_to_json
 from bide.model.output import Match, Slice, Stream
-from bide.model.waiting import Mode, Until, Waited
-
-
-def until_to_json(until: Until) -> Json:
-    """The conditions of a wait."""
-    return {
-        "log": until.log,
-        "port": until.port,
-        "http": until.http,
-        "quiet_seconds": until.quiet_seconds,
-        "input": until.input,
-    }
-
+from bide.model.plans import until_from_json
+from bide.model.times import from_ms, from_stamp, stamp
+from bide.model.until import Until
+from bide.model.waiting import Mode, Waited
 
 _WAIT: dict[str, fields.Kind] = {
     "jobs": fields.is_words,
@@ -32,19 +23,12 @@ _WAIT: dict[str, fields.Kind] = {
     "timeout_ms": fields.is_number,
     "until": fields.is_object,
 }
-_UNTIL: dict[str, fields.Kind] = {
-    "log": fields.is_text,
-    "port": fields.is_whole,
-    "http": fields.is_text,
-    "quiet_seconds": fields.is_number,
-    "input": fields.is_flag,
-}
 
 
 def wait_from_json(body: Mapping[str, Any]) -> tuple[list[str], Mode, Until, timedelta | None]:
     """The arguments of `wait`. Raises BadRequest."""
     found = fields.given(body, _WAIT, "'wait'")
-    until = Until(**fields.given(found.get("until", {}), _UNTIL, "'until'"))
+    until = until_from_json(found.get("until", {}))
     return found.get("jobs", []), Mode(found.get("mode", "all")), until, from_ms(found.get("timeout_ms"))
 
 

@@ -3,9 +3,12 @@
     BideError
     ├── BadRequest            bad_request          an argument that cannot be meant
     │   ├── FolderNotFound    folder_not_found     the cwd is not there
+    │   ├── BadSettings       bad_settings         the home's config.toml says what cannot be meant
     │   └── HomeUnusable      home_unusable        the home cannot be written or is not ours
     ├── JobNotFound           job_not_found        no such id or name, now or ever
     │   └── JobForgotten      job_forgotten        it was here, and was forgotten
+    ├── SessionNotFound       session_not_found    no such session, or it has ended
+    ├── QueueFull             queue_full           no more jobs can wait for their turn
     ├── NameInUse             name_in_use          an active job of this owner has the name
     ├── JobActive             job_active           not possible before its end
     ├── JobEnded              job_ended            not possible after its end
@@ -55,6 +58,13 @@ class FolderNotFound(BadRequest):
     sentence = "no folder {cwd!r} to run in; create it or give another cwd"
 
 
+class BadSettings(BadRequest):
+    """The home's settings cannot be used."""
+
+    code = "bad_settings"
+    sentence = "{path}: {detail}"
+
+
 class HomeUnusable(BadRequest):
     """The home folder cannot be used."""
 
@@ -74,6 +84,20 @@ class JobForgotten(JobNotFound):
 
     code = "job_forgotten"
     sentence = "job {job!r} was forgotten at {at}; its record and output are gone"
+
+
+class SessionNotFound(BideError):
+    """No session of this id is open."""
+
+    code = "session_not_found"
+    sentence = "no session {session!r} is open; list sessions to see which are, or start one"
+
+
+class QueueFull(BideError):
+    """The queue is as long as it may be."""
+
+    code = "queue_full"
+    sentence = "{waiting} jobs wait for their turn already, which is the limit; wait for some to end, or kill some"
 
 
 class NameInUse(BideError):
@@ -146,9 +170,12 @@ ERRORS: "dict[str, type[BideError]]" = {
     for error in (
         BadRequest,
         FolderNotFound,
+        BadSettings,
         HomeUnusable,
         JobNotFound,
         JobForgotten,
+        SessionNotFound,
+        QueueFull,
         NameInUse,
         JobActive,
         JobEnded,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NewType
 
 from bide.model.errors import BadRequest
+from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
 from bide.model.phase import PHASE_NAMES, Descendant, Kept, Phase, Queued, Usage
+from bide.model.service import Service
+from bide.model.turn import NOW, Turn
 
 JobId = NewType("JobId", str)
 
-ID_PATTERN = re.compile(r"j[0-9a-hjkmnp-tv-z]{10}\Z")
+ID_PATTERN = re.compile(r"j[0-9a-hjkmnp-tv-z]{10}\Z|job-.+-[0-9]+\Z")
+"""A job's own id; one that was started in a session is `job-{session}-{seq}`."""
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_EPOCH_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z
@@ -68,6 +72,12 @@ class Spec:
     limits: Limits = field(default_factory=Limits)
     enforced: tuple[tuple[str, str], ...] = ()
     """What enforces each resource limit: (`memory`, `cgroup v2`), …"""
+    background: bool = False
+    turn: Turn = NOW
+    lifetime: Lifetime = Lifetime.FREE
+    ttl: timedelta | None = None
+    """It is ended this long after it was asked for."""
+    service: Service | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,10 @@ class Job:
     session: str | None = None
     key: str | None = None
     """The caller's key for this request; the same key never starts a second job."""
+    parent: str | None = None
+    """The job from which it was started."""
+    fingerprint: str | None = None
+    """Equal for requests that would do the same."""
     phase: Phase = field(default_factory=Queued)
     facts: Facts | None = None
 

@@ -1,36 +1,20 @@
-"""The wire form of jobs: model values to JSON and back. Times are ISO 8601 in UTC, durations are `*_ms`."""
+"""The wire form of jobs: model values to JSON and back."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from bide.model import fields
 from bide.model.job import Facts, Job, JobId, Spec
+from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits, OnOutputCap
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
+from bide.model.plans import service_from_json, service_to_json, turn_from_json, turn_to_json
+from bide.model.times import from_ms, from_stamp, ms, stamp
+from bide.model.turn import NOW
 
 Json = dict[str, Any]
-
-
-def ms(duration: timedelta | None) -> int | None:
-    """A duration in whole milliseconds, rounded up: what is short does not become nothing."""
-    return None if duration is None else -(-duration // timedelta(milliseconds=1))
-
-
-def from_ms(number: object) -> timedelta | None:
-    """A duration from milliseconds."""
-    return timedelta(milliseconds=cast("float", number)) if isinstance(number, int | float) else None
-
-
-def stamp(at: datetime | None) -> str | None:
-    """An instant as text, to the millisecond."""
-    return None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def from_stamp(text: object) -> datetime | None:
-    """An instant from text."""
-    return datetime.fromisoformat(text) if isinstance(text, str) and text else None
 
 
 def limits_to_json(limits: Limits) -> Json:
@@ -118,6 +102,11 @@ def spec_to_json(spec: Spec) -> Json:
         "fence": spec.fence,
         "limits": limits_to_json(spec.limits),
         "enforced": dict(spec.enforced),
+        "background": spec.background,
+        "turn": None if spec.turn is NOW else turn_to_json(spec.turn),
+        "lifetime": str(spec.lifetime),
+        "ttl_ms": ms(spec.ttl),
+        "service": None if spec.service is None else service_to_json(spec.service),
     }
 
 
@@ -134,6 +123,11 @@ def spec_from_json(body: Json) -> Spec:
         fence=body["fence"],
         limits=limits_from_json({key: body["limits"].get(key) for key in _LIMITS}),
         enforced=tuple(sorted(body["enforced"].items())),
+        background=body.get("background", False),
+        turn=turn_from_json(body["turn"]) if body.get("turn") else NOW,
+        lifetime=Lifetime(body.get("lifetime", Lifetime.FREE)),
+        ttl=from_ms(body.get("ttl_ms")),
+        service=service_from_json(body["service"]) if body.get("service") else None,
     )
 
 
@@ -184,6 +178,8 @@ def job_to_json(job: Job) -> Json:
         "owner": job.owner,
         "session": job.session,
         "key": job.key,
+        "parent": job.parent,
+        "fingerprint": job.fingerprint,
         "created_at": stamp(job.created_at),
         "started_at": None,
         "ended_at": None,
@@ -228,6 +224,8 @@ def job_from_json(body: Json) -> Job:
         label=body["label"],
         session=body["session"],
         key=body["key"],
+        parent=body.get("parent"),
+        fingerprint=body.get("fingerprint"),
         phase=_phase_from_json(body),
         facts=_facts_from_json(body),
     )

@@ -8,10 +8,16 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypedDict, Unpack
 
+from bide.model.dedup import Dedup
 from bide.model.errors import BadRequest
 from bide.model.fields import LARGEST
 from bide.model.job import check_name
+from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
+from bide.model.service import Service
+from bide.model.session import check_session_id
+from bide.model.turn import NOW, Turn, check_turn
+from bide.model.until import check_until
 
 DEADLINE = timedelta(seconds=45)
 TAIL_BYTES = 64 * 1024
@@ -39,6 +45,14 @@ class RunOptions(TypedDict, total=False):
     deadline: timedelta | None
     key: str | None
     umask: int | None
+    language: str | None
+    session: str | None
+    parent: str | None
+    turn: Turn
+    dedup: Dedup
+    lifetime: Lifetime
+    ttl: timedelta | None
+    service: Service | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +88,18 @@ class Request:
     """The key was made for this very call and never sent before, so that no job can have it."""
     umask: int | None = None
     """The caller's own if not given."""
+    language: str | None = None
+    """The command is code in this language: `shell` or `python`."""
+    session: str | None = None
+    """Run it in this session: its folder, environment and variables."""
+    parent: str | None = None
+    """The job from which this is asked for; the one the caller runs in if not given."""
+    turn: Turn = NOW
+    dedup: Dedup = field(default_factory=Dedup)
+    lifetime: Lifetime = Lifetime.FREE
+    ttl: timedelta | None = None
+    """End it this long after it was asked for."""
+    service: Service | None = None
 
     @staticmethod
     def of(command: str | Sequence[str], **options: Unpack[RunOptions]) -> Request:
@@ -97,6 +123,9 @@ def check(request: Request) -> None:
         raise BadRequest(detail=f"a key has 1 to {_KEY_MAX} characters")
     _check_env(request.env)
     _check_limits(request.limits)
+    check_turn(request.turn)
+    _check_service(request)
+    _check_life(request)
     _check_rest(request)
 
 
@@ -142,6 +171,32 @@ def _check_limits(limits: Limits) -> None:
             raise BadRequest(detail=f"the {what} limit {size}; leave it out for none")
     if limits.grace < timedelta(0):
         raise BadRequest(detail="grace cannot be negative; 0 means no escalation to KILL")
+
+
+def _check_service(request: Request) -> None:
+    service = request.service
+    if service is None:
+        return
+    if request.name is None:
+        raise BadRequest(detail="a service needs a name")
+    check_until(service.ready)
+    if service.ready_timeout <= timedelta(0):
+        raise BadRequest(detail="the time for a service to be ready must be above 0")
+    if service.restarts < 0:
+        raise BadRequest(detail="the number of restarts cannot be negative; 0 means none")
+
+
+def _check_life(request: Request) -> None:
+    if request.ttl is not None and request.ttl <= timedelta(0):
+        raise BadRequest(detail="a time to live must be above 0; leave it out for none")
+    if request.session is not None:
+        check_session_id(request.session)
+    elif request.lifetime is Lifetime.SESSION:
+        raise BadRequest(detail="only a job in a session can end with it; give the session")
+    if request.language is not None and not isinstance(request.command, str):
+        raise BadRequest(detail="code is one text, not a list of words")
+    if request.dedup.window < timedelta(0):
+        raise BadRequest(detail="the window of dedup cannot be negative; 0 joins no job that ended")
 
 
 def _check_rest(request: Request) -> None:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from bide.model import fields
 from bide.model.errors import BadRequest
-from bide.model.messages import Json, from_ms, limits_from_json, limits_to_json, ms
+from bide.model.lifetime import Lifetime
+from bide.model.messages import Json, limits_from_json, limits_to_json
+from bide.model.plans import (
+    dedup_from_json,
+    dedup_to_json,
+    service_from_json,
+    service_to_json,
+    turn_from_json,
+    turn_to_json,
+)
 from bide.model.request import Request, check
+from bide.model.times import from_ms, ms
 
 _PLAIN: dict[str, fields.Kind] = {
     "cwd": fields.is_text,
@@ -23,16 +33,30 @@ _PLAIN: dict[str, fields.Kind] = {
     "umask": fields.is_whole,
     "env": fields.is_texts,
     "base_env": fields.is_texts,
+    "language": fields.is_text,
+    "session": fields.is_text,
+    "parent": fields.is_text,
+    "lifetime": lambda value: value in list(Lifetime),
 }
 _FIELDS: dict[str, fields.Kind] = {
     "command": lambda value: fields.is_text(value) or fields.is_words(value),
     "limits": fields.is_object,
     "deadline_ms": fields.is_number,
+    "ttl_ms": fields.is_number,
+    "turn": fields.is_object,
+    "dedup": fields.is_object,
+    "service": fields.is_object,
     **_PLAIN,
 }
 
 
 _DEFAULT = Request("")
+
+_NESTED = {
+    "turn": (turn_to_json, turn_from_json),
+    "dedup": (dedup_to_json, dedup_from_json),
+    "service": (service_to_json, service_from_json),
+}
 
 _UMASK = 0o022
 """For callers in other languages that do not say theirs."""
@@ -48,6 +72,11 @@ def request_to_json(request: Request) -> Json:
         body["deadline_ms"] = ms(request.deadline)
     if request.env:
         body["env"] = dict(request.env)
+    if request.ttl is not None:
+        body["ttl_ms"] = ms(request.ttl)
+    for key, form in _NESTED.items():
+        if (value := getattr(request, key)) != getattr(_DEFAULT, key):
+            body[key] = form[0](value)
     return body
 
 
@@ -59,6 +88,12 @@ def request_from_json(body: Json) -> Request:
     command = found.pop("command")
     if "limits" in found:
         found["limits"] = limits_from_json(found["limits"])
+    if "lifetime" in found:
+        found["lifetime"] = Lifetime(found["lifetime"])
+    if "ttl_ms" in found:
+        found["ttl"] = from_ms(found.pop("ttl_ms"))
+    for key in _NESTED.keys() & found.keys():
+        found[key] = _NESTED[key][1](found[key])
     if "deadline_ms" in body:
         found["deadline"] = from_ms(found.pop("deadline_ms", None))
     request = Request(command if isinstance(command, str) else tuple(command), **found)

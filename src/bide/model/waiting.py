@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import urlsplit
 
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.output import Match
 from bide.model.phase import Ended
+from bide.model.until import Until, check_until
 
 
 class Mode(StrEnum):
@@ -17,22 +17,6 @@ class Mode(StrEnum):
 
     ANY = "any"
     ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class Until:
-    """A condition beyond the end. The first that holds ends the wait; so does the end of the jobs."""
-
-    log: str | None = None
-    """A regular expression; a line of either stream matches (from the start of the output)."""
-    port: int | None = None
-    """A TCP port of this machine accepts."""
-    http: str | None = None
-    """An http URL answers with a status below 400."""
-    quiet_seconds: float | None = None
-    """No output for this long."""
-    input: bool | None = None
-    """A job asks for input; with False, none does (any more)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +46,4 @@ def check_wait(ids: list[str], until: Until) -> None:
     """Refuse a wait that cannot be meant."""
     if not ids:
         raise BadRequest(detail="wait needs at least one job; give an id or a name")
-    if until.port is not None and not 0 < until.port < 65536:
-        raise BadRequest(detail=f"port {until.port} is out of range; use 1 to 65535")
-    if until.http is not None and not _is_http(until.http):
-        raise BadRequest(detail=f"{until.http!r} is not an http:// URL")
-    if until.quiet_seconds is not None and not until.quiet_seconds > 0:
-        raise BadRequest(detail="quiet must be longer than 0 seconds")
-
-
-def _is_http(url: str) -> bool:
-    if not url.startswith("http://") or not url.isascii() or any(char <= " " for char in url):
-        return False
-    try:
-        parts = urlsplit(url)
-        return bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
+    check_until(until)

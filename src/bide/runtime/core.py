@@ -13,13 +13,14 @@ import anyio
 from bide.keeper import ends, folder, launch
 from bide.model.errors import JobForgotten, JobNotFound
 from bide.model.job import ID_PATTERN, Facts, Job
-from bide.model.messages import stamp
 from bide.model.output import tail_text
 from bide.model.phase import Ended, Kept, Queued
+from bide.model.times import stamp
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
+from bide.settings import Settings
 from bide.store.store import Store
 
 _PROMPT_BYTES = 4096
@@ -32,6 +33,7 @@ class Core:
     home: Home
     hub: Hub
     keeping: Keeping
+    settings: Settings
     newest_id: str = ""
     """The greatest id given so far."""
 

@@ -9,13 +9,15 @@ from datetime import timedelta
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
+from bide import settings
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.keeper import launch
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check
-from bide.model.waiting import Mode, Until, Waited
+from bide.model.until import Until
+from bide.model.waiting import Mode, Waited
 from bide.runtime import ending, reading, recovery, starting, waiting
 from bide.runtime.core import Core
 from bide.runtime.home import Home
@@ -135,6 +137,7 @@ class LocalJobs:
 def _opened(home: str) -> Generator[Core]:
     """The parts of a runtime, with everything that was active taken up; let go of at the end."""
     with contextlib.ExitStack() as parts:
+        chosen = settings.load(home)
         place = Home(home)
         parts.callback(place.close)
         hub = Hub()
@@ -144,8 +147,7 @@ def _opened(home: str) -> Generator[Core]:
         parts.callback(lambda: keeping.store.close())  # noqa: PLW0108
         parts.callback(keeping.close)
         recovery.recover(place, keeping)
-        newest = keeping.store.page(Filter(), 1, None).jobs
-        yield Core(place, hub, keeping, newest[0].id if newest else "")
+        yield Core(place, hub, keeping, chosen, keeping.store.newest_id())
 
 
 @contextlib.asynccontextmanager

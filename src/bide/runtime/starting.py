@@ -91,6 +91,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     owner = request.owner or DEFAULT_OWNER
     if request.name is not None and (taken := core.keeping.table.with_name(owner, request.name)) is not None:
         raise NameInUse(name=request.name, job=taken.job.id)
+    base = os.environ if request.base_env is None else request.base_env
     job_id = _new_id(core)
     group = groups.make(job_id, request.limits)
     spec = Spec(
@@ -104,6 +105,11 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         fence=request.fence,
         limits=request.limits,
         enforced=tuple(sorted(group.enforced.items())),
+        background=request.background,
+        turn=request.turn,
+        lifetime=request.lifetime,
+        ttl=request.ttl,
+        service=request.service,
     )
     job = Job(
         id=job_id,
@@ -113,8 +119,9 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         owner=owner,
         label=request.label,
         key=request.key,
+        session=request.session,
+        parent=request.parent or base.get(folder.MARKER),
     )
-    base = os.environ if request.base_env is None else request.base_env
     ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path}
     env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
     orders = folder.Orders(

@@ -13,7 +13,8 @@ import anyio.lowlevel
 
 from bide.model.job import Job
 from bide.model.output import Match, Stream
-from bide.model.waiting import Mode, Until, Waited, check_wait, is_over
+from bide.model.until import Until
+from bide.model.waiting import Mode, Waited, check_wait, is_over
 from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
 from bide.runtime.reading import LineScanner, compile_pattern, kept, watching

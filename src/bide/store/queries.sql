@@ -2,27 +2,27 @@
 
 -- columns
 -- What a job is read from, in the order that rows.py unpacks.
-seq, created_at, id, name, owner, session, label, key, pid, started_at, ended_at, spec, end
+seq, created_at, id, name, owner, session, label, key, parent, fingerprint, pid, started_at, ended_at, spec, end
 
 -- insert_job
 -- Record a job, unless its id belonged to one that was forgotten.
 INSERT INTO jobs
-    (id, name, kind, owner, session, label, key, phase, reason, pid, created_at, started_at, ended_at, spec, end)
-SELECT :id, :name, :kind, :owner, :session, :label, :key,
+    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end)
+SELECT :id, :name, :kind, :owner, :session, :label, :key, :parent, :fingerprint,
     :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end
 WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE id = :id)
 
 -- add_job
 -- Record a job found on disk, unless its id is known; a key or an active name that another job holds is left out.
 INSERT INTO jobs
-    (id, name, kind, owner, session, label, key, phase, reason, pid, created_at, started_at, ended_at, spec, end)
+    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end)
 SELECT :id,
     CASE WHEN :phase = 'ended' OR NOT EXISTS (
         SELECT 1 FROM jobs WHERE name = :name AND owner = :owner AND phase <> 'ended'
     ) THEN :name END,
     :kind, :owner, :session, :label,
     CASE WHEN NOT EXISTS (SELECT 1 FROM jobs WHERE owner = :owner AND key = :key) THEN :key END,
-    :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end
+    :parent, :fingerprint, :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end
 WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE id = :id)
 ON CONFLICT (id) DO NOTHING
 
@@ -69,6 +69,12 @@ SELECT {columns} FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'runn
 -- count_active
 -- How many jobs are queued and running.
 SELECT phase, count(*) FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') AND phase <> 'ended' GROUP BY phase
+
+-- newest_id
+-- The greatest id of a job outside sessions, whose ids are `job-…`.
+SELECT max(id) FROM (
+    SELECT max(id) AS id FROM jobs WHERE id < 'job-' UNION ALL SELECT max(id) FROM jobs WHERE id >= 'job.'
+)
 
 -- job_id
 -- The id, if there is such a job.

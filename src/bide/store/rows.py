@@ -36,6 +36,8 @@ def job_values(job: Job) -> Values:
         "session": job.session,
         "label": job.label,
         "key": job.key,
+        "parent": job.parent,
+        "fingerprint": job.fingerprint,
         "phase": job.phase_name,
         "created_at": to_ms(job.created_at),
         "spec": json.dumps(spec_to_json(job.spec)),
@@ -67,7 +69,9 @@ def event_values(job: str, values: Values) -> Values:
 
 def to_job(row: Row) -> Job:
     """The job of a row with the `columns` of queries.sql."""
-    _, created_at, id_, name, owner, session, label, key, pid, started_at, ended_at, spec, end = row
+    _, created_at, id_, name, owner, session, label, key, parent, fingerprint, pid, started_at, ended_at, spec, end = (
+        row
+    )
     return Job(
         id=JobId(id_),
         spec=spec_from_json(json.loads(spec)),
@@ -77,6 +81,8 @@ def to_job(row: Row) -> Job:
         label=label,
         session=session,
         key=key,
+        parent=parent,
+        fingerprint=fingerprint,
         phase=_to_phase(pid, started_at, ended_at, end),
     )
 

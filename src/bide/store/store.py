@@ -158,6 +158,10 @@ class Store:
         """Every queued and running job, oldest first."""
         return [to_job(row) for row in self._rows(QUERIES["active_jobs"], {})]
 
+    def newest_id(self) -> str:
+        """The greatest id that was given to a job outside a session; empty before the first."""
+        return self._rows(QUERIES["newest_id"], {})[0][0] or ""
+
     def counts(self) -> dict[str, int]:
         """How many jobs are `queued` and `running`."""
         return {"queued": 0, "running": 0, **dict(self._rows(QUERIES["count_active"], {}))}

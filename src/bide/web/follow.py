@@ -16,7 +16,7 @@ from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.output import Stream
 from bide.model.request import Request
-from bide.model.waiting import Until
+from bide.model.until import Until
 from bide.web.http import Reply
 
 FRAMES = "application/vnd.bide.frames"

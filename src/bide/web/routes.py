@@ -25,9 +25,12 @@ log = logging.getLogger(__name__)
 STATUSES = {
     "bad_request": 400,
     "folder_not_found": 400,
+    "bad_settings": 503,
     "home_unusable": 503,
     "job_not_found": 404,
     "job_forgotten": 410,
+    "session_not_found": 404,
+    "queue_full": 429,
     "name_in_use": 409,
     "job_active": 409,
     "job_ended": 409,

@@ -1,0 +1,127 @@
+"""The wire form of what a request may say beyond its command: conditions, turn, dedup, service."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from bide.model import fields
+from bide.model.dedup import Dedup, Policy
+from bide.model.errors import BadRequest
+from bide.model.service import Restart, Service
+from bide.model.times import from_ms, from_stamp, ms, stamp
+from bide.model.turn import Turn
+from bide.model.until import Until
+
+Json = dict[str, Any]
+
+
+def until_to_json(until: Until) -> Json:
+    """The conditions of a wait."""
+    return {
+        "log": until.log,
+        "port": until.port,
+        "http": until.http,
+        "quiet_seconds": until.quiet_seconds,
+        "input": until.input,
+    }
+
+
+_UNTIL: dict[str, fields.Kind] = {
+    "log": fields.is_text,
+    "port": fields.is_whole,
+    "http": fields.is_text,
+    "quiet_seconds": fields.is_number,
+    "input": fields.is_flag,
+}
+
+
+def until_from_json(body: Json) -> Until:
+    """Conditions. Raises BadRequest."""
+    return Until(**fields.given(body, _UNTIL, "'until'"))
+
+
+def turn_to_json(turn: Turn) -> Json:
+    """What a job waits for before it starts."""
+    return {
+        "group": turn.group,
+        "priority": turn.priority,
+        "after": list(turn.after),
+        "after_any": turn.after_any,
+        "at": stamp(turn.at),
+    }
+
+
+_TURN: dict[str, fields.Kind] = {
+    "group": fields.is_text,
+    "priority": fields.is_whole,
+    "after": fields.is_words,
+    "after_any": fields.is_flag,
+    "at": fields.is_text,
+}
+
+
+def turn_from_json(body: Json) -> Turn:
+    """What a job waits for. Raises BadRequest."""
+    found = fields.given(body, _TURN, "'turn'")
+    if "after" in found:
+        found["after"] = tuple(found["after"])
+    if "at" in found:
+        found["at"] = _instant(found["at"])
+    return Turn(**found)
+
+
+def _instant(text: str) -> datetime | None:
+    try:
+        return from_stamp(text)
+    except ValueError as error:
+        raise BadRequest(detail=f"'at' must be a time as in ISO 8601, not {text!r}") from error
+
+
+def dedup_to_json(dedup: Dedup) -> Json:
+    """Whether to join an earlier job."""
+    return {"policy": str(dedup.policy), "window_ms": ms(dedup.window)}
+
+
+_DEDUP: dict[str, fields.Kind] = {"policy": lambda value: value in list(Policy), "window_ms": fields.is_number}
+
+
+def dedup_from_json(body: Json) -> Dedup:
+    """Whether to join an earlier job. Raises BadRequest."""
+    found = fields.given(body, _DEDUP, "'dedup'")
+    default = Dedup()
+    return Dedup(Policy(found.get("policy", default.policy)), from_ms(found.get("window_ms")) or default.window)
+
+
+def service_to_json(service: Service) -> Json:
+    """What makes a job a service."""
+    return {
+        "ready": until_to_json(service.ready),
+        "ready_command": service.ready_command,
+        "ready_timeout_ms": ms(service.ready_timeout),
+        "restart": str(service.restart),
+        "restarts": service.restarts,
+        "run": service.run,
+    }
+
+
+_SERVICE: dict[str, fields.Kind] = {
+    "ready": fields.is_object,
+    "ready_command": fields.is_text,
+    "ready_timeout_ms": fields.is_number,
+    "restart": lambda value: value in list(Restart),
+    "restarts": fields.is_whole,
+    "run": fields.is_whole,
+}
+
+
+def service_from_json(body: Json) -> Service:
+    """What makes a job a service. Raises BadRequest."""
+    found = fields.given(body, _SERVICE, "'service'")
+    if "ready" in found:
+        found["ready"] = until_from_json(found["ready"])
+    if "ready_timeout_ms" in found:
+        found["ready_timeout"] = from_ms(found.pop("ready_timeout_ms"))
+    if "restart" in found:
+        found["restart"] = Restart(found["restart"])
+    return Service(**found)

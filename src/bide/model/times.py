@@ -1,0 +1,26 @@
+"""The wire form of times: instants are ISO 8601 in UTC, durations are milliseconds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+
+def ms(duration: timedelta | None) -> int | None:
+    """A duration in whole milliseconds, rounded up: what is short does not become nothing."""
+    return None if duration is None else -(-duration // timedelta(milliseconds=1))
+
+
+def from_ms(number: object) -> timedelta | None:
+    """A duration from milliseconds."""
+    return timedelta(milliseconds=cast("float", number)) if isinstance(number, int | float) else None
+
+
+def stamp(at: datetime | None) -> str | None:
+    """An instant as text, to the millisecond."""
+    return None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def from_stamp(text: object) -> datetime | None:
+    """An instant from text."""
+    return datetime.fromisoformat(text) if isinstance(text, str) and text else None

@@ -1,0 +1,138 @@
+"""Settings of a home: what its `config.toml` says, over the defaults. Read once, when a runtime opens the home."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import timedelta
+from difflib import get_close_matches
+from typing import Any, TypeVar, cast
+
+from bide.model.errors import BadSettings
+
+MIB = 1024 * 1024
+FILE = "config.toml"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSettings:
+    """How many jobs may run at once, and wait."""
+
+    running: int | None = None
+    """All jobs together; no limit if not given."""
+    waiting: int = 10_000
+    """Past this many queued jobs, another is refused."""
+    groups: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many jobs of each group may run at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """What sessions may hold."""
+
+    most: int = 10
+    """Past this many, the least recently active one is ended."""
+    bytes: int = 50 * MIB
+    """What the ended jobs of a session may hold together, before the oldest are forgotten."""
+    shown_bytes: int = MIB
+    """How much of each stream is shown, from its end."""
+    keep: timedelta = timedelta(minutes=5)
+    """A job is kept at least this long after its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionSettings:
+    """How long what is over is kept."""
+
+    keep: timedelta = timedelta(days=30)
+    """Ended jobs are forgotten after this long."""
+    bytes: int = 5 * 1024 * MIB
+    """What all outputs may hold together, before the oldest go."""
+    owner_grace: timedelta = timedelta(seconds=30)
+    """How long an owner's last client may be away before the jobs that live with it are ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set for a home."""
+
+    queue: QueueSettings = field(default_factory=QueueSettings)
+    sessions: SessionSettings = field(default_factory=SessionSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
+
+
+def load(home: str) -> Settings:
+    """The settings of a home. Raises BadSettings, which names the file and the key."""
+    path = os.path.join(home, FILE)
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return Settings()
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise BadSettings(path=path, detail=str(error)) from error
+    return _filled(Settings(), found, path, "")
+
+
+def _filled(default: T, found: Mapping[str, Any], path: str, within: str) -> T:
+    known = {one.name: getattr(default, one.name) for one in fields(cast("Any", default))}
+    given: dict[str, Any] = {}
+    for key, value in found.items():
+        name = f"{within}{key}"
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            hint = f"did you mean {within}{near[0]}" if near else f"known are {', '.join(known)}"
+            raise BadSettings(path=path, detail=f"there is no setting {name!r}; {hint}")
+        given[key] = _value(known[key], value, path, name)
+    return cast("T", replace(cast("Any", default), **given))
+
+
+def _value(default: object, value: object, path: str, name: str) -> object:
+    if is_dataclass(default):
+        if not isinstance(value, dict):
+            raise BadSettings(path=path, detail=f"{name!r} is a section, written [{name}]")
+        return _filled(default, cast("dict[str, Any]", value), path, f"{name}.")
+    if isinstance(default, timedelta):
+        return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d'")
+    if isinstance(default, Mapping):
+        numbers = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+        for key, number in numbers.items():
+            _checked(_whole(number), path, f"{name}.{key}", "a whole number")
+        return _checked(numbers if isinstance(value, dict) else None, path, name, "a section of whole numbers")
+    if name.endswith("bytes"):
+        return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M' or '5G'")
+    return _checked(_whole(value), path, name, "a whole number")
+
+
+def _checked(value: T | None, path: str, name: str, what: str) -> T:
+    if value is None:
+        raise BadSettings(path=path, detail=f"{name!r} must be {what}")
+    return value
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _scaled(value: object, units: Mapping[str, float]) -> float | None:
+    if not isinstance(value, str) or not value or value[-1] not in units:
+        return None
+    try:
+        return float(value[:-1]) * units[value[-1]]
+    except ValueError:
+        return None
+
+
+def _size(value: object) -> int | None:
+    whole = _whole(value)
+    scaled = _scaled(value, {"K": 1024, "M": MIB, "G": 1024 * MIB})
+    return whole if whole is not None else None if scaled is None or scaled < 0 else int(scaled)
+
+
+def _duration(value: object) -> timedelta | None:
+    seconds = _scaled(value, {"s": 1, "m": 60, "h": 3600, "d": 86400})
+    return None if seconds is None or seconds < 0 else timedelta(seconds=seconds)
