@@ -137,6 +137,8 @@ FACTS = {
     "path": "p",
     "found": "9",
     "known": "1",
+    "session": "work",
+    "waiting": "3",
 }
 
 
