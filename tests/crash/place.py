@@ -162,6 +162,12 @@ class Place:
 
     # What is on disk.
 
+    @property
+    def spare(self) -> Path | None:
+        """The folder of a keeper that waits for a job."""
+        found = [path for path in (self.home / "new").glob("spare-*") if not path.name.endswith(".new")]
+        return found[0] if found else None
+
     def where(self, job: str) -> Path:
         found = self.home / "jobs" / job
         return found if found.exists() else self.home / "new" / job
