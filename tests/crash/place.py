@@ -163,10 +163,10 @@ class Place:
     # What is on disk.
 
     @property
-    def spare(self) -> Path | None:
-        """The folder of a keeper that waits for a job."""
+    def spares(self) -> list[int]:
+        """The keepers that wait for a job."""
         found = [path for path in (self.home / "new").glob("spare-*") if not path.name.endswith(".new")]
-        return found[0] if found else None
+        return [pid for path in found if (pid := launch.holder(str(path)))]
 
     def where(self, job: str) -> Path:
         found = self.home / "jobs" / job

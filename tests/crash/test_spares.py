@@ -13,8 +13,7 @@ from tests.crash.patience import until
 from tests.crash.place import Place
 from tests.crash.producing import Producers
 from tests.crash.size import points
-
-from bide.keeper import launch
+from tests.support.processes import spares
 
 
 @pytest.fixture
@@ -31,29 +30,15 @@ def traced(killer: Killer, tmp_path: Path) -> Iterator[Place]:
     found.close()
 
 
-def warm(place: Place) -> int:
-    """The pid of a spare that waits."""
-    if place.spare is None:
+def warm(place: Place) -> list[int]:
+    """The spares that wait; one at least."""
+    if not place.spares:
         place.end(place.submit(["true"]))
-    spare = until(lambda: place.spare)
-    assert spare is not None
-    return until(lambda: launch.holder(str(spare))) or 0
+    return until(lambda: place.spares)
 
 
 def nothing_spare_is_left(place: Place) -> bool:
-    folders = list((place.home / "new").glob("spare-*"))
-    where = [os.readlink(f"/proc/{pid}/cwd") for pid in keepers()]
-    return not folders and not any("/new/spare-" in path and path.startswith(str(place.home)) for path in where)
-
-
-def keepers() -> Iterator[int]:
-    for name in os.listdir("/proc"):
-        if (
-            name.isdecimal()
-            and processes.words(int(name))[:1] == [b"bide-keeper"]
-            and os.path.exists(f"/proc/{name}/cwd")
-        ):
-            yield int(name)
+    return not spares(place.home) and not list((place.home / "new").glob("spare-*"))
 
 
 def test_a_spare_may_die_at_every_system_call(traced: Place, killer: Killer, producers: Producers) -> None:
@@ -64,7 +49,7 @@ def test_a_spare_may_die_at_every_system_call(traced: Place, killer: Killer, pro
         killer.plan(point)
         first, second = producers.make(), producers.make()
         before = traced.submit(first.argv)
-        until(lambda: traced.spare or killer.killed())
+        until(lambda: traced.spares or killer.killed())
         job = traced.submit(second.argv)
         first.check(traced, traced.end(before))
         second.check(traced, traced.end(job))
@@ -100,9 +85,11 @@ def test_the_daemon_may_die_at_every_system_call_of_a_submit_to_a_spare(
 
 def test_a_spare_that_is_killed_costs_no_job(place: Place, producers: Producers) -> None:
     for _ in range(3):
-        os.kill(warm(place), signal.SIGKILL)
-        made = producers.make()
-        made.check(place, place.end(place.submit(made.argv)))
+        for spare in warm(place):
+            os.kill(spare, signal.SIGKILL)
+        made = producers.mixed(3)
+        for one in made:
+            one.check(place, place.end(place.submit(one.argv)))
 
 
 def test_a_spare_whose_folder_vanishes_costs_no_job(place: Place, producers: Producers) -> None:
@@ -116,10 +103,10 @@ def test_a_spare_whose_folder_vanishes_costs_no_job(place: Place, producers: Pro
 
 
 def test_spares_leave_with_their_nursery_and_others_come(place: Place, producers: Producers) -> None:
-    spare = warm(place)
+    waiting = warm(place)
     place.kill_nursery()
     until(lambda: nothing_spare_is_left(place))
-    assert processes.state(spare) in ("", "Z")
+    assert {processes.state(spare) for spare in waiting} <= {"", "Z"}
     made = producers.make()
     made.check(place, place.end(place.submit(made.argv)))
     warm(place)
@@ -132,9 +119,11 @@ def test_spares_leave_with_their_daemon(place: Place) -> None:
 
 
 def test_what_a_killed_spare_left_goes_when_a_daemon_starts(place: Place) -> None:
-    spare = warm(place)
-    os.kill(spare, signal.SIGSTOP)
+    waiting = warm(place)
+    for spare in waiting:
+        os.kill(spare, signal.SIGSTOP)
     place.kill_daemon()
-    os.kill(spare, signal.SIGKILL)
+    for spare in waiting:
+        os.kill(spare, signal.SIGKILL)
     place.start()
     until(lambda: nothing_spare_is_left(place))
