@@ -17,7 +17,9 @@ def keepers(below: Path) -> set[int]:
         if not name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{name}/cwd").startswith(prefix) and _command(name) == _KEEPER:
+            folder = os.readlink(f"/proc/{name}/cwd")
+            spare = os.path.basename(folder).startswith("spare-")
+            if folder.startswith(prefix) and not spare and _command(name) == _KEEPER:
                 found.add(int(name))
     return found
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_OWNER_VARIABLE = "BIDE_OWNER"
+_SPARES, _SPARES_MAX = 4, 64
 
 
 def home(given: "str | os.PathLike[str] | None" = None, env: "Mapping[str, str] | None" = None) -> str:
@@ -20,6 +21,12 @@ def home(given: "str | os.PathLike[str] | None" = None, env: "Mapping[str, str] 
         state = env.get("XDG_STATE_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
         chosen = os.path.join(state, "bide")
     return os.path.abspath(chosen)
+
+
+def spares(env: "Mapping[str, str] | None" = None) -> int:
+    """How many keepers wait for jobs to come: BIDE_SPARES, else 4."""
+    given = (os.environ if env is None else env).get("BIDE_SPARES", "")
+    return min(int(given), _SPARES_MAX) if given.isdecimal() else _SPARES
 
 
 def umask() -> int:

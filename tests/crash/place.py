@@ -162,6 +162,12 @@ class Place:
 
     # What is on disk.
 
+    @property
+    def spares(self) -> list[int]:
+        """The keepers that wait for a job."""
+        found = [path for path in (self.home / "new").glob("spare-*") if not path.name.endswith(".new")]
+        return [pid for path in found if (pid := launch.holder(str(path)))]
+
     def where(self, job: str) -> Path:
         found = self.home / "jobs" / job
         return found if found.exists() else self.home / "new" / job

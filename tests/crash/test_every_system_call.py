@@ -26,7 +26,7 @@ def killer(compiled: Callable[[str], Path], tmp_path: Path) -> Killer:
 
 @pytest.fixture
 def place(killer: Killer, tmp_path: Path) -> Iterator[Place]:
-    found = Place(tmp_path, BIDE_KEEPER=str(killer.program))
+    found = Place(tmp_path, BIDE_KEEPER=str(killer.program), BIDE_SPARES="0")
     found.start()
     yield found
     found.close()

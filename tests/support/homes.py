@@ -12,6 +12,7 @@ from tests.support import processes
 from tests.support.patience import eventually
 
 import bide
+from bide import config
 from bide.api import Jobs
 
 Door = Callable[[Path], AbstractAsyncContextManager[Jobs]]
@@ -66,7 +67,7 @@ async def local(home: Path) -> AsyncGenerator[Jobs]:
         finally:
             with anyio.CancelScope(shield=True):
                 await end_everything(jobs)
-                await eventually(lambda: processes.descriptors(home).count(processes.PIDFD) <= before)
+                await eventually(lambda: processes.descriptors(home).count(processes.PIDFD) <= before + config.spares())
 
 
 @asynccontextmanager

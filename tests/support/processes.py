@@ -73,8 +73,21 @@ def is_traced(pid: int) -> bool:
 
 
 def keepers(folder: Path) -> list[int]:
-    """The keepers of the homes in this folder."""
+    """The keepers of jobs of the homes in this folder."""
+    return [pid for pid in _all_keepers(folder) if not _is_spare(pid)]
+
+
+def spares(folder: Path) -> list[int]:
+    """The keepers that wait for a job, each with the process that waits to become its program."""
+    return [pid for pid in _all_keepers(folder) if _is_spare(pid)]
+
+
+def _all_keepers(folder: Path) -> list[int]:
     return [pid for pid, words in of_folder(folder).items() if words.startswith("bide-keeper")]
+
+
+def _is_spare(pid: int) -> bool:
+    return os.path.basename(cwd(pid)).startswith("spare-")
 
 
 def daemons(folder: Path) -> list[int]:

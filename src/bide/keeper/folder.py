@@ -52,13 +52,17 @@ def instant(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
-def prepare(path: str, job: Job, orders: Orders) -> None:
-    """Make the folder complete: FIFOs, and the spec last. Raises OSError and leaves nothing behind."""
-    os.mkdir(path, 0o700)
+def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
+    """Make the folder complete: FIFOs, and the spec last. Raises OSError and leaves nothing behind.
+
+    In one that a spare keeper has `made`, all but the spec is there already, and that is empty.
+    """
+    if not made:
+        os.mkdir(path, 0o700)
     try:
-        for name in _fifos(job):
+        for name in () if made else _fifos(job):
             os.mkfifo(os.path.join(path, name), 0o600)
-        _write(os.path.join(path, "spec"), _spec(job, orders))
+        _write(os.path.join(path, "spec"), _spec(job, orders), 0 if made else os.O_CREAT | os.O_EXCL)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
@@ -110,8 +114,8 @@ def _ms(duration: timedelta | None) -> int:
     return ms(duration) or 0
 
 
-def _write(path: str, data: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+def _write(path: str, data: bytes, how: int = os.O_CREAT | os.O_EXCL) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | how, 0o600)
     try:
         view = memoryview(data)
         while view:

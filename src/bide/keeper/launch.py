@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import select
+import signal
 import socket
 import struct
 import sys
@@ -86,17 +87,23 @@ class Nursery:
 
     def ask(self, path: str, *, replace: bool = False, in_fd: int = -1, tty_fd: int = -1) -> None:
         """Have a keeper made for a prepared folder, or one to take over. Raises OSError if there is no nursery."""
-        fds = [fd for fd in (in_fd, tty_fd) if fd >= 0]
         head = ("R" if replace else "N") + ("i" if in_fd >= 0 else "-") + ("t" if tty_fd >= 0 else "-")
+        self._send(head + path, [fd for fd in (in_fd, tty_fd) if fd >= 0])
+
+    def ask_spares(self, number: int, path: str) -> None:
+        """Have up to 99 keepers made ahead, each in a folder of its own in this one. Raises OSError if there is no nursery."""
+        self._send(f"S{number:02}{path}", [])
+
+    def _send(self, request: str, fds: list[int]) -> None:
         if self._sock is None:
             raise BrokenPipeError
         try:
-            socket.send_fds(self._sock, [os.fsencode(head + path)], fds)
+            socket.send_fds(self._sock, [os.fsencode(request)], fds)
         except BlockingIOError:
             # Hundreds of requests wait already; each takes the nursery a fraction of a millisecond, unless it hangs.
             if not select.select([], [self._sock], [], _NURSERY_SECONDS)[1]:
                 raise
-            socket.send_fds(self._sock, [os.fsencode(head + path)], fds)
+            socket.send_fds(self._sock, [os.fsencode(request)], fds)
 
     def answers(self) -> list[tuple[int, int, str]] | None:
         """Pid, pidfd and folder of keepers made; a pid below 0 is an errno. `None`: the nursery is gone."""
@@ -114,18 +121,40 @@ class Nursery:
             found.append((int(pid), fds[0] if fds else -1, path))
         return found
 
-    def close(self) -> None:
-        """Let it end; the keepers it made go on. One that hangs is left to itself."""
+    def close(self) -> list[tuple[int, int, str]]:
+        """Let it end; the keepers it made go on. One that hangs is left to itself. Gives the answers not read so far."""
         if self._sock is None:
-            return
-        self._sock.close()
-        self._sock = None
+            return []
         with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_WR)
             fd = os.pidfd_open(self.pid)
-            select.select([fd], [], [], _NURSERY_SECONDS)
+            is_over(fd, _NURSERY_SECONDS)
             os.close(fd)
             os.waitpid(self.pid, os.WNOHANG)
+        last = self.answers() or []
+        self._sock.close()
+        self._sock = None
         self.pid: int = 0
+        return last
+
+
+def kill(pidfd: int) -> None:
+    """End a process, if it is not over."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+
+
+def discard(pidfd: int) -> None:
+    """End a process and hear of it no more."""
+    kill(pidfd)
+    os.close(pidfd)
+
+
+def is_over(pidfd: int, seconds: float = 0) -> bool:
+    """Whether a process has ended, or does within some time."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(max(seconds, 0) * 1000))
 
 
 def holder(path: str) -> int | None:

@@ -34,7 +34,7 @@ class Keeping(Moving):
         """Listen for notes at once, so that none is missed."""
         super().__init__(home, store, hub)
         self.kills: dict[str, Bell] = {}
-        self.nursing: Nursing = Nursing(hub, self._keeper_made, self._nursery_gone)
+        self.nursing: Nursing = Nursing(home.new, hub, self._keeper_made, self._nursery_gone)
         self._waiting: dict[str, Live] = {}
         self._keepers: set[int] = set()
         """Their pidfds; also those that guard what outlived an ended job."""
@@ -42,10 +42,16 @@ class Keeping(Moving):
 
     # Keepers that are asked for.
 
-    def start(self, live: Live) -> None:
-        """Have the job's keeper made. If not even that is possible, that is the job's end."""
+    def start(self, live: Live, spare: int | None = None) -> None:
+        """Give the job to a spare keeper (its pidfd), or have one made. If not even that is possible, that is its end."""
         self.store_ends()
-        self._ask(live)
+        if spare is None:
+            self._ask(live)
+            return
+        if not folder.command(live.path, "go"):
+            launch.kill(spare)
+        # If it is gone we see it by its pidfd, as with every keeper that dies before the start, and have one made.
+        self._watch_keeper(live, spare)
 
     def _ask(self, live: Live, *, replace: bool = False) -> None:
         try:

@@ -6,8 +6,10 @@ import logging
 import os
 from collections.abc import Callable
 
+from bide import config
 from bide.keeper import launch
 from bide.runtime.hub import Hub
+from bide.runtime.spares import PREFIX, Spares
 
 log = logging.getLogger(__name__)
 
@@ -15,12 +17,16 @@ log = logging.getLogger(__name__)
 class Nursing:
     """Keepers on request; what becomes of each request is told by id."""
 
-    def __init__(self, hub: Hub, made: Callable[[str, int, int], None], gone: Callable[[], None]) -> None:
-        """`made(id, pid, pidfd)` for every keeper made (pid below 0: an errno), `gone()` when a nursery died."""
+    def __init__(self, new: str, hub: Hub, made: Callable[[str, int, int], None], gone: Callable[[], None]) -> None:
+        """`made(id, pid, pidfd)` for every keeper made (pid below 0: an errno), `gone()` when a nursery died.
+
+        Spare ones wait in the folder `new`.
+        """
         self._hub = hub
         self._made = made
         self._gone = gone
         self._nursery = launch.Nursery()
+        self.spares: Spares = Spares(new, hub, self._nursery.ask_spares, config.spares())
         self.number: int = 0
         """Which nursery it is, counted from 1."""
 
@@ -55,11 +61,19 @@ class Nursing:
             self.number += 1
             self._hub.call_soon(self._gone)
             return
+        self._take(answers)
+
+    def _take(self, answers: list[tuple[int, int, str]]) -> None:
         for pid, fd, path in answers:
-            self._made(os.path.basename(path), pid, fd)
+            name = os.path.basename(path)
+            if name.startswith(PREFIX):
+                self.spares.made(path, fd)
+            else:
+                self._made(name, pid, fd)
 
     def close(self) -> None:
-        """Let the nursery end; keepers go on."""
+        """Let the nursery end; keepers go on, spare ones leave."""
         if self._nursery.fileno() >= 0:
             self._hub.unwatch(self._nursery.fileno())
-            self._nursery.close()
+            self._take(self._nursery.close())
+        self.spares.forget()

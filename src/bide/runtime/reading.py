@@ -34,6 +34,8 @@ def kept(core: Core, job: Job, stream: Stream) -> Kept:
 
 
 def _bytes(core: Core, job: Job, stream: Stream, start: int, limit: int) -> bytes:
+    if limit <= 0:
+        return b""
     try:
         fd = os.open(os.path.join(core.home.job(job.id), stream), os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -10,6 +10,7 @@ import time
 from bide.keeper import ends, folder, groups, launch
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
+from bide.runtime import spares
 from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
 from bide.store.faults import DatabaseCorrupt
@@ -101,6 +102,8 @@ def recover(home: Home, keeping: Keeping) -> None:
     for name in os.listdir(home.new):
         if name.startswith(GONE):
             _forget(home, keeping, name)
+        elif name.startswith(spares.PREFIX):
+            folder.remove(os.path.join(home.new, name))
         elif name not in known and (job := _take_up(home, name)) is not None:
             keeping.store.add([job]).result()
             active.append(job)

@@ -55,10 +55,11 @@ def _accept(core: Core, request: Request) -> Live:
     """
     job, orders, group = _decide(core, request)
     prepared = os.path.join(core.home.new, job.id)
+    spare = core.keeping.nursing.spares.take(prepared) if _is_plain(job.spec) else None
     try:
-        folder.prepare(prepared, job, orders)
+        folder.prepare(prepared, job, orders, made=spare is not None)
     except OSError as error:
-        groups.discard(group)
+        _discard(spare, group)
         raise _refusal(core, error) from error
     live = core.keeping.table.add(job, prepared)
     try:
@@ -67,13 +68,24 @@ def _accept(core: Core, request: Request) -> Live:
         core.keeping.table.drop(live)
         live.close_escrow()
         folder.remove(prepared)
-        groups.discard(group)
+        _discard(spare, group)
         raise _refusal(core, error) from error
-    core.keeping.start(live)
+    core.keeping.start(live, spare)
     # Asked for last: from here on the writing thread wants the interpreter as well.
     live.inserted = core.store.insert(job)
     live.inserted.add_done_callback(lambda _: core.hub.call_soon(lambda: core.keeping.committed(live)))
     return live
+
+
+def _is_plain(spec: Spec) -> bool:
+    """Whether a spare keeper can have the job: one was made without knowing what it will be."""
+    return not (spec.stdin or spec.pty or spec.merge)
+
+
+def _discard(spare: int | None, group: Group) -> None:
+    if spare is not None:
+        launch.discard(spare)
+    groups.discard(group)
 
 
 def _refusal(core: Core, error: OSError) -> Exception:

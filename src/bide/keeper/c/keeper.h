@@ -10,7 +10,7 @@
 
 typedef int64_t i64;
 
-enum { RECORD = 4096, COMM = 32, BY = 128, PATHS = 8 };
+enum { RECORD = 4096, COMM = 32, BY = 128, PATHS = 8, PATH_ROOM = 4352 };
 enum { OUT = 0, ERR = 1, STREAMS = 2 };
 enum { T_STARTED = 1, T_ENDED = 2, T_KILLED = 4, T_WAITING = 8, T_INPUT = 16, T_FDS = 32 }; /* notes to the daemon */
 
@@ -94,9 +94,17 @@ extern struct keeper k;
 i64 mono_ms(void);
 i64 wall_ms(void);
 int keep(const char *folder, bool replace, int in_file, int master);
+int keep_later(const char *folder, int life);
 
 /* nursery.c */
 int nursery(int sock);
+
+/* spare.c */
+bool spare_make(const char *folder);
+bool spare_prepare(void);
+bool spare_offer(void);
+bool spare_wait(int life);
+void spare_leave(void);
 
 /* spec.c */
 bool spec_load(const char *path, struct spec *spec);
@@ -104,6 +112,9 @@ bool same_boot(void);
 
 /* launch.c */
 void launch(void);
+const char *launch_fork(void);
+void launch_go(void);
+void launch_not(void);
 bool attach(void);
 void start_daemon(void);
 

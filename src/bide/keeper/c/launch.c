@@ -33,6 +33,9 @@ struct start {
     int gate, report, record, terminal;
 };
 
+static struct start start = {.terminal = -1};
+static int gate = -1; /* our end */
+
 /* The program never ran: on record first, for whoever keeps the job by then, and told to the keeper that started it. */
 static _Noreturn void fail(const struct start *s, int error, const char *stage) {
     char line[64];
@@ -86,16 +89,19 @@ static void set_oom(void) {
     close(fd);
 }
 
-static _Noreturn void child(const struct start *s) {
-    setsid();
-    int unwired = wire(s->terminal) ? 0 : errno;
-    set_oom();
+static void set_limits(void) {
     umask((mode_t)k.spec.umask);
     struct rlimit files;
     if (k.spec.nofile > 0 && getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = (rlim_t)k.spec.nofile < files.rlim_max ? (rlim_t)k.spec.nofile : files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
+}
+
+static _Noreturn void child(const struct start *s) {
+    setsid();
+    int unwired = wire(s->terminal) ? 0 : errno;
+    set_oom();
     plain_signals();
     char word = 0;
     ssize_t n;
@@ -105,6 +111,8 @@ static _Noreturn void child(const struct start *s) {
     if (n == 0) (void)!ftruncate(s->record, 0);
     if (n == 0 || word != GO) _exit(127);
     if (unwired) fail(s, unwired, "stdio");
+    if (!k.spec.argv && !spec_load("spec", &k.spec)) fail(s, EIO, "spec"); /* forked before there was one */
+    set_limits();
     if (chdir(k.spec.cwd) != 0) fail(s, errno, "cwd");
     if (k.spec.fence) fence();
     environ = k.spec.env;
@@ -144,45 +152,65 @@ static void open_stdin(void) {
     if (!k.spec.pty) k.in_pipe = open("in.p", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
 
-void launch(void) {
-    int gate[2], report[2];
-    struct start s = {.terminal = -1};
-    k.started_mono = k.last_output = mono_ms();
-    k.started_wall = wall_ms();
+/* Makes the child that waits at the gate; what could not be had, or NULL. */
+const char *launch_fork(void) {
+    int gates[2], report[2];
     if (k.spec.use_stdin || k.spec.pty) open_stdin();
-    if (k.spec.pty && (s.terminal = open_terminal()) < 0) return refuse("terminal");
-    if ((s.record = record_open_started()) < 0) return refuse("record");
-    if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) return refuse("pipe");
-    s.gate = gate[0];
-    s.report = report[1];
+    if (k.spec.pty && (start.terminal = open_terminal()) < 0) return "terminal";
+    if ((start.record = record_open_started()) < 0) return "record";
+    if (pipe2(gates, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) return "pipe";
+    start.gate = gates[0];
+    start.report = report[1];
     pid_t pid = fork();
-    if (pid < 0) return refuse("fork");
+    if (pid < 0) return "fork";
     if (pid == 0) {
-        close(gate[1]);
-        child(&s);
+        close(gates[1]);
+        child(&start);
     }
-    close(gate[0]);
+    close(gates[0]);
     close(report[1]);
-    if (s.terminal >= 0) close(s.terminal);
+    if (start.terminal >= 0) close(start.terminal);
+    gate = gates[1];
     k.report = report[0];
     fcntl(k.report, F_SETFL, O_NONBLOCK);
     struct proc p = {0};
     k.leader = pid;
     k.leader_ticks = proc_read(pid, &p) ? p.ticks : 0;
+    return NULL;
+}
+
+/* Lets it run the program, with the start on record. */
+void launch_go(void) {
     char word = GO;
-    if (!enter_groups(pid)) {
+    k.started_mono = k.last_output = mono_ms();
+    k.started_wall = wall_ms();
+    if (!enter_groups(k.leader)) {
         word = ABANDON;
         refuse("cgroup");
-    } else if (!record_started(s.record)) {
+    } else if (!record_started(start.record)) {
         word = ABANDON;
         refuse("record");
     } else {
         tell(T_FDS); /* while nothing runs yet that would miss its terminal if we died */
     }
-    close(s.record);
-    (void)!write(gate[1], &word, 1);
-    close(gate[1]);
-    if (word == ABANDON) waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
+    close(start.record);
+    (void)!write(gate, &word, 1);
+    close(gate);
+    if (word == ABANDON) waitid(P_PID, (id_t)k.leader, NULL, WEXITED | WNOWAIT);
+}
+
+/* No program is to run after all: the child that waits at the gate ends. */
+void launch_not(void) {
+    close(gate);
+    if (k.leader) waitpid(k.leader, NULL, 0);
+}
+
+void launch(void) {
+    const char *failed = launch_fork();
+    if (!failed) return launch_go();
+    k.started_mono = mono_ms();
+    k.started_wall = wall_ms();
+    refuse(failed);
 }
 
 /* Takes over a job whose keeper is gone. */

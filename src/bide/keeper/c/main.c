@@ -313,6 +313,23 @@ static int refuse(int code) {
     return code;
 }
 
+static _Noreturn void go_on(void) {
+    for (;;) {
+        step();
+        wait_for_something();
+    }
+}
+
+static bool listen_to_requests(void) {
+    k.ctl = open("ctl", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    return k.ctl >= 0;
+}
+
+static void sample_from_now(void) {
+    k.sample_gap = 1000;
+    k.sample_at = mono_ms() + k.sample_gap;
+}
+
 /* Keeps one job from start to end, and what outlives it. Returns only if it cannot begin. */
 int keep(const char *folder, bool replace, int in_file, int master) {
     if (chdir(folder) != 0) return BAD_SPEC;
@@ -322,10 +339,8 @@ int keep(const char *folder, bool replace, int in_file, int master) {
     if (!replace && access("end", F_OK) == 0) return 0;
     if (!replace && record_is_started()) return ALREADY;
     if (replace && !same_boot()) return refuse(OTHER_BOOT);
-    k.ctl = open("ctl", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    k.sample_gap = 1000;
-    k.sample_at = mono_ms() + k.sample_gap;
-    if (k.ctl < 0) return refuse(BAD_SPEC);
+    if (!listen_to_requests()) return refuse(BAD_SPEC);
+    sample_from_now();
     if (replace) take_over(in_file, master);
     if (!record_reserve() || !streams_open()) return refuse(NO_ROOM);
     if (!replace) {
@@ -339,10 +354,27 @@ int keep(const char *folder, bool replace, int in_file, int master) {
         tell(T_STARTED | T_FDS | (k.in_closed ? T_INPUT : 0)); /* what the one before us may not have said */
         kill_resume();
     }
-    for (;;) {
-        step();
-        wait_for_something();
+    go_on();
+}
+
+/* Keeps a job that is not known yet: everything up to the start is done, and then waited. The job has no input, no terminal
+ * and both streams. Returns if it cannot begin, or has been given none. */
+int keep_later(const char *folder, int life) {
+    if (!spare_make(folder)) return NO_ROOM;
+    watch_children();
+    if (!spare_prepare() || !take_lock() || !listen_to_requests() || !record_reserve() || !streams_open() || launch_fork() ||
+        !spare_offer() || !spare_wait(life)) {
+        launch_not();
+        spare_leave();
+        return 0;
     }
+    close(life);
+    if (!spec_load("spec", &k.spec) || k.spec.use_stdin || k.spec.pty || k.spec.merge) return BAD_SPEC;
+    sample_from_now();
+    record_live();
+    launch_go();
+    watch_oom();
+    go_on();
 }
 
 int main(int argc, char **argv) {

@@ -238,7 +238,7 @@ void record_end(void) {
         if (fd >= 0) close(fd);
         return;
     }
-    fdatasync(fd);
+    fsync(fd); /* not fdatasync: the room may be on disk for long while the folder's name is not */
     close(fd);
     if (rename("end.tmp", "end") != 0) return;
     k.ended = true;
