@@ -32,6 +32,10 @@ class Live:
     """Its row cannot be written, so that it must not be: it is ended as soon as it has a keeper to end it."""
     entered: bool = False
     """Its keeper is in the folder, so that it may be moved."""
+    held: bool = False
+    """It waits for its turn: nothing was started, and nothing is held open for it."""
+    counted: bool = False
+    """It has one of the places that its group, and all jobs together, may have."""
     keeper_fd: int = -1
     leader_fd: int = -1
     escrow: list[int] = field(default_factory=list[int])
@@ -148,6 +152,7 @@ class Table:
         self.live: dict[str, Live] = {}
         self._names: dict[tuple[str, str], Live] = {}
         self._keys: dict[tuple[str, str], Live] = {}
+        self._prints: dict[tuple[str, str], Live] = {}
 
     def add(self, job: Job, path: str) -> Live:
         """Hold a job as active."""
@@ -157,13 +162,15 @@ class Table:
             self._names[job.owner, job.name] = live
         if job.key is not None:
             self._keys[job.owner, job.key] = live
+        if job.fingerprint is not None:
+            self._prints[job.owner, job.fingerprint] = live
         return live
 
     def drop(self, live: Live) -> None:
         """No longer hold it; a newer job may have its name by now."""
         job = live.job
         self.live.pop(job.id, None)
-        for index, word in ((self._names, job.name), (self._keys, job.key)):
+        for index, word in ((self._names, job.name), (self._keys, job.key), (self._prints, job.fingerprint)):
             if word is not None and index.get((job.owner, word)) is live:
                 del index[job.owner, word]
 
@@ -175,3 +182,7 @@ class Table:
     def with_key(self, owner: str, key: str) -> Live | None:
         """The owner's job with this key, as long as it is held."""
         return self._keys.get((owner, key))
+
+    def with_print(self, owner: str, fingerprint: str) -> Live | None:
+        """The owner's newest job with this fingerprint, as long as it is held."""
+        return self._prints.get((owner, fingerprint))
