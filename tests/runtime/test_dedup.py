@@ -1,9 +1,9 @@
 """Don't run it twice. The checklist's numbers are in the comments."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -17,6 +17,7 @@ from bide.api import Jobs, Ran
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
 from bide.model.turn import Turn
+from bide.runtime.dedup import print_of
 
 RUNNING, RECENT = Dedup(Policy.REUSE_RUNNING), Dedup(Policy.REUSE_RECENT)
 
@@ -40,9 +41,9 @@ async def test_an_equal_request_joins_the_job_while_it_runs(jobs: Jobs, gate: Ga
 
         group.start_soon(join)
         second = await start(jobs, f"echo once; {gate.wait}", policy)
+        assert (first.joined, second.joined) == (False, True)
+        assert second.job.id == first.job.id
         gate.open()
-    assert (first.joined, second.joined) == (False, True)
-    assert second.job.id == first.job.id
     assert len((await jobs.list()).jobs) == 1
 
 
@@ -102,24 +103,22 @@ async def test_a_success_is_found_behind_later_failures(jobs: Jobs, tmp_path: Pa
 @pytest.mark.parametrize(
     ("change", "joined"),
     [
-        (lambda request: replace(request, command=("true", "x")), False),
-        (lambda request: replace(request, cwd="/"), False),
-        (lambda request: replace(request, env={"A": "1", "B": "3"}), False),
-        (lambda request: replace(request, stdin=True), False),
-        (lambda request: replace(request, owner="somebody-else"), False),
-        (lambda request: replace(request, env={"B": "2", "A": "1"}), True),
-        (lambda request: replace(request, base_env={"PATH": "/bin:/usr/bin", "TERM_SESSION": "9"}), True),
-        (lambda request: replace(request, key="another", label="another", name="another"), True),
+        ({"command": ("true", "x")}, False),
+        ({"cwd": "/"}, False),
+        ({"env": {"A": "1", "B": "3"}}, False),
+        ({"stdin": True}, False),
+        ({"owner": "somebody-else"}, False),
+        ({"env": {"B": "2", "A": "1"}}, True),
+        ({"base_env": {"PATH": "/bin:/usr/bin", "TERM_SESSION": "9"}}, True),
+        ({"key": "another", "label": "another", "name": "another"}, True),
     ],
     ids=["command", "cwd", "env", "stdin", "owner", "order of env", "surroundings", "key, label, name"],
 )
-async def test_what_makes_requests_equal(jobs: Jobs, change: Callable[[Request], Request], *, joined: bool) -> None:
+async def test_what_makes_requests_equal(jobs: Jobs, change: dict[str, Any], *, joined: bool) -> None:
     request = Request(("true",), env={"A": "1", "B": "2"}, dedup=RECENT, background=True)
     first = await jobs.run(request)
     await end_of(jobs, first.job.id)
-    second = await jobs.run(change(request))
-    if second.job.spec.stdin:
-        await jobs.send(second.job.id, eof=True)
+    second = await jobs.run(replace(request, **change))
     assert second.joined is joined
     assert (second.job.id == first.job.id) is joined
 
@@ -131,9 +130,7 @@ async def test_a_new_one_neither_joins_nor_is_joined(jobs: Jobs, gate: Gate) -> 
     assert (await jobs.run("true")).job.fingerprint is None
 
 
-async def test_the_same_in_another_session_is_another_job() -> None:
-    from bide.runtime.dedup import print_of  # noqa: PLC0415
-
+def test_the_same_in_another_session_is_another_job() -> None:
     one, two = (Request("true", session=session, dedup=RECENT) for session in ("s1", "s2"))
     assert print_of(one) != print_of(two)
 

@@ -37,7 +37,7 @@ async def test_a_limit_below_what_runs_ends_nothing(jobs: Jobs, gate: Gate) -> N
     waiting = (await jobs.run("true", background=True)).job
     assert isinstance(waiting.phase, Queued)
     assert [type((await jobs.get(job)).phase) for job in ids] == [Running] * 3
-    for job in ids:
+    for _ in ids:
         gate.open()
     for job in [*ids, waiting.id]:
         assert (await end_of(jobs, job)).end.success

@@ -161,8 +161,7 @@ async def test_a_wait_for_any_ends_with_a_queued_job_that_is_killed(jobs: Jobs, 
     job = await submit(jobs, "true")
     async with anyio.create_task_group() as group:
         group.start_soon(jobs.kill, job.id)
-        waited = await jobs.wait([running.id, job.id], mode=Mode.ANY, timeout=LONG)
-    assert waited.met == "ended"
+        assert (await jobs.wait([running.id, job.id], mode=Mode.ANY, timeout=LONG)).met == "ended"
 
 
 async def test_past_the_limit_on_those_that_wait_another_is_refused_and_nothing_is_left_of_it(
@@ -288,6 +287,6 @@ async def test_a_turn_that_cannot_be_meant_is_refused(jobs: Jobs, turn: Turn, de
 async def test_a_limit_in_the_settings_that_cannot_be_meant_is_refused_by_its_name(home: Path) -> None:
     home.mkdir()
     (home / "config.toml").write_text("[queue]\nrunning = -1\n")
-    with pytest.raises(BadSettings, match="'queue.running' must be a whole number"):
+    with pytest.raises(BadSettings, match=r"'queue\.running' must be a whole number"):
         async with homes.local(home):
             pass
