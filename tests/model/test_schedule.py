@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -86,9 +85,9 @@ class Counted(Sequence[Rank]):
     def __len__(self) -> int:
         return len(self.line)
 
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: int) -> Rank:  # pyright: ignore[reportIncompatibleMethodOverride]
         self.looks += 1
-        return self.line.__getitem__(at)
+        return self.line[at]
 
 
 def test_a_choice_costs_what_starts_and_not_what_waits() -> None:

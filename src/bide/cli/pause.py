@@ -36,7 +36,8 @@ def each(args: "Namespace", link: "Link", *, pause: bool) -> int:
         try:
             found = link.call("POST", f"/v1/jobs/{quote(job)}/send", {"pause": pause})
         except BideError as error:
-            status = status or report(error, as_json=args.json)
+            failed = report(error, as_json=args.json)
+            status = status or failed
             continue
         if args.json:
             print_json(found)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, insort
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 
-from bide.keeper import groups, holding, launch
+from bide.keeper import groups, holding
 from bide.model.errors import QueueFull
 from bide.model.phase import End, Ended, Queued, Reason
 from bide.model.schedule import ALL, Hold, Rank, Rules, choose, circular, has_room, hold, rank, room, why_not
 from bide.model.times import stamp
 from bide.model.turn import NOW, Place, Turn
 from bide.runtime.keeping import Keeping
+from bide.runtime.letting import Letting
 from bide.runtime.live import Live
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Queue:
         self._followers: dict[str, set[str]] = {}
         self._times: list[tuple[datetime, str]] = []
         self._timer: datetime | None = None
-        self._thread: ThreadPoolExecutor | None = None
+        self._letting = Letting(keeping)
         keeping.placed = self._placed
         keeping.freed = self._freed
 
@@ -130,9 +130,7 @@ class Queue:
     def close(self) -> None:
         """Start nothing more."""
         self._open = False
-        if self._thread is not None:
-            self._thread.shutdown()
-            self._thread = None
+        self._letting.close()
 
     # Jobs that wait.
 
@@ -226,28 +224,10 @@ class Queue:
             self._looking = False
 
     def _let_go(self, entry: _Entry) -> None:
-        """Take its place at once; its keeper is asked for when it is on disk that it may run."""
-        live = entry.live
-        self._leave(live)
-        self.take(live)
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, "bide-queue")
-        boot, spec = launch.boot_identity(), live.job.spec
-        done = self._thread.submit(holding.let_go, live.path, boot, live.job.id, spec.limits)
-        done.add_done_callback(lambda done: self._hub.call_soon(lambda: self._begin(entry, done)))
-
-    def _begin(self, entry: _Entry, done: Future[None]) -> None:
-        error = done.exception()
-        try:
-            if error is None:
-                entry.live.open_escrow()
-        except OSError as full:
-            error = full
-        if error is None or isinstance(error, FileNotFoundError):
-            self._keeping.recover(entry.live)
-        else:
-            log.warning("%s cannot start now (%s); it is tried again", entry.live.job.id, error)
-            self._put_back(entry)
+        """Take its place at once; it starts when it is on disk that it may run."""
+        self._leave(entry.live)
+        self.take(entry.live)
+        self._letting.go(entry.live, lambda: self._put_back(entry))
 
     def _put_back(self, entry: _Entry) -> None:
         """It keeps its rank, and gives up its place until it is tried again."""
