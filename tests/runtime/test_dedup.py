@@ -166,6 +166,16 @@ async def test_of_many_simultaneous_calls_by_two_clients_one_starts_the_job(home
         assert len((await jobs.list()).jobs) == 1
 
 
+async def test_of_several_equal_ones_the_newest_that_can_be_joined_is(jobs: Jobs, gate: Gate, tmp_path: Path) -> None:
+    once = f"mkdir {tmp_path / 'once'} && {gate.wait}"
+    running = await start(jobs, once)
+    failed = await jobs.run(once, dedup=replace(RUNNING, fresh=True))
+    assert failed.job.id != running.job.id
+    for policy in (RUNNING, RECENT):
+        joined = await start(jobs, once, policy)
+        assert (joined.joined, joined.job.id) == (True, running.job.id)
+
+
 # 259
 async def test_a_client_that_gave_up_finds_its_job_by_asking_again(jobs: Jobs, gate: Gate) -> None:
     first = await jobs.run(gate.wait, dedup=RECENT, deadline=timedelta(milliseconds=20))

@@ -8,8 +8,8 @@ from tests.support.gates import Gate
 from tests.support.patience import LONG, ended
 
 import bide
+from bide import Dedup, Policy
 from bide.api import Jobs, Ran
-from bide.model.dedup import Dedup, Policy
 
 BUILT = Dedup(Policy.REUSE_RECENT)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.support import homes
 from tests.support.patience import LONG, ended, eventually
 
-from bide.model.turn import Turn
+from bide import Turn
 
 RENDER = Turn(group="render")
 

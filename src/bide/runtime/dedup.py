@@ -40,9 +40,9 @@ def find(core: Core, request: Request) -> Job | None:
         return None
     owner = request.owner or DEFAULT_OWNER
     window = request.dedup.window if request.dedup.policy is Policy.REUSE_RECENT else timedelta(0)
-    live = core.keeping.table.with_print(owner, print_)
-    if live is not None and (not live.ended or _is_recent(live.job, window)):
-        return live.job
+    for live in reversed(core.keeping.table.with_print(owner, print_)):
+        if not live.ended or _is_recent(live.job, window):
+            return live.job
     return core.store.printed(owner, print_, now() - window) if window else None
 
 

@@ -152,7 +152,7 @@ class Table:
         self.live: dict[str, Live] = {}
         self._names: dict[tuple[str, str], Live] = {}
         self._keys: dict[tuple[str, str], Live] = {}
-        self._prints: dict[tuple[str, str], Live] = {}
+        self._prints: dict[tuple[str, str], list[Live]] = {}
 
     def add(self, job: Job, path: str) -> Live:
         """Hold a job as active."""
@@ -163,16 +163,20 @@ class Table:
         if job.key is not None:
             self._keys[job.owner, job.key] = live
         if job.fingerprint is not None:
-            self._prints[job.owner, job.fingerprint] = live
+            self._prints.setdefault((job.owner, job.fingerprint), []).append(live)
         return live
 
     def drop(self, live: Live) -> None:
         """No longer hold it; a newer job may have its name by now."""
         job = live.job
         self.live.pop(job.id, None)
-        for index, word in ((self._names, job.name), (self._keys, job.key), (self._prints, job.fingerprint)):
+        for index, word in ((self._names, job.name), (self._keys, job.key)):
             if word is not None and index.get((job.owner, word)) is live:
                 del index[job.owner, word]
+        if job.fingerprint is not None and live in (equal := self.with_print(job.owner, job.fingerprint)):
+            equal.remove(live)
+            if not equal:
+                del self._prints[job.owner, job.fingerprint]
 
     def with_name(self, owner: str, name: str) -> Live | None:
         """The owner's active job of this name."""
@@ -183,6 +187,6 @@ class Table:
         """The owner's job with this key, as long as it is held."""
         return self._keys.get((owner, key))
 
-    def with_print(self, owner: str, fingerprint: str) -> Live | None:
-        """The owner's newest job with this fingerprint, as long as it is held."""
-        return self._prints.get((owner, fingerprint))
+    def with_print(self, owner: str, fingerprint: str) -> list[Live]:
+        """The owner's jobs with this fingerprint, as long as they are held, oldest first."""
+        return self._prints.get((owner, fingerprint), [])

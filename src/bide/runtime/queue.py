@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 BY = "queue"
 """Who ended a job that can never start."""
-_AGAIN = timedelta(seconds=5)
+_AGAIN = timedelta(seconds=1)
 _LOOK_AT_LEAST = 60.0
 """The wall clock may be set while a job waits for a time, and tells nobody."""
 

@@ -212,6 +212,8 @@ async def _accepted(core: Core, inserted: Future[Job]) -> None:
     """Return when the row is on disk."""
     try:
         await core.hub.settled(inserted)
+    except OSError as error:
+        raise _refusal(core, error) from error
     except DatabaseCorrupt:
         # `committed` has made another database, from the folders and the active jobs; wait until that is on disk.
         await core.hub.settled(core.store.barrier())
