@@ -59,6 +59,15 @@ async def test_what_follows_a_failure_never_starts_unless_any_end_will_do(
     assert (tmp_path / "ran").exists() is success
 
 
+async def test_a_long_chain_ends_with_its_first(local: Jobs, gate: Gate) -> None:
+    first = await submit(local, f"{gate.wait}; exit 1")
+    ids = [first.id]
+    for _ in range(250):
+        ids.append((await submit(local, "true", ids[-1])).id)
+    gate.open()
+    assert (await end_of(local, ids[-1])).end.error.endswith("which was killed")
+
+
 async def test_a_killed_one_never_counts_as_a_success(jobs: Jobs) -> None:
     first = await submit(jobs, "trap 'exit 0' TERM; sleep 1000 & wait")
     second = await submit(jobs, "true", first.id)

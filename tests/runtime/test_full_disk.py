@@ -134,9 +134,7 @@ async def test_many_starts_around_the_last_byte_each_run_or_say_that_they_did_no
         assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
 
 
-async def test_a_queued_job_waits_for_room_to_be_let_go_and_can_be_killed_meanwhile(
-    small_disk: Path, gate: Gate
-) -> None:
+async def test_a_queued_job_waits_for_room_to_be_let_go_and_can_be_killed_meanwhile(small_disk: Path) -> None:
     async with homes.local(small_disk / "home") as jobs:
         await jobs.groups.pause("g")
         ids = [(await jobs.run("echo hi", turn=Turn(group="g"), background=True)).job.id for _ in range(2)]

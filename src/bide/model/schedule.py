@@ -11,6 +11,7 @@ from datetime import datetime
 from heapq import heapify, heappop, heapreplace
 
 from bide.model.phase import End, Reason
+from bide.model.times import stamp
 from bide.model.turn import Turn
 
 ALL = ""
@@ -108,6 +109,13 @@ class Hold:
     def ready(self) -> bool:
         """Whether it only needs a free place."""
         return not (self.after or self.until or self.never)
+
+    def why(self, turn: Turn) -> str:
+        """What it waits for, in words."""
+        if self.after:
+            how = "the end" if turn.after_any else "the success"
+            return f"it starts after {how} of {', '.join(self.after)}"
+        return self.never or f"it starts at {stamp(self.until)}"
 
 
 def hold(turn: Turn, ends: Mapping[str, End | None], now: datetime) -> Hold:

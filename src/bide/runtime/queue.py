@@ -16,8 +16,8 @@ from bide.keeper import groups, holding
 from bide.model.errors import QueueFull
 from bide.model.phase import End, Ended, Queued, Reason
 from bide.model.schedule import ALL, Hold, Rank, Rules, choose, circular, has_room, hold, rank, room, why_not
-from bide.model.times import stamp
 from bide.model.turn import NOW, Place, Turn
+from bide.runtime.counts import Counts
 from bide.runtime.keeping import Keeping
 from bide.runtime.letting import Letting
 from bide.runtime.live import Live
@@ -53,7 +53,7 @@ class Queue:
     def __init__(self, keeping: Keeping, rules: Rules, most: int) -> None:
         """At most so many may wait. Nothing starts before `open`."""
         self.rules: Rules = rules
-        self.busy: dict[str, int] = {}
+        self.busy: Counts = Counts()
         """How many jobs of each group have a place."""
         self._most = most
         self._keeping = keeping
@@ -61,7 +61,8 @@ class Queue:
         self._open = False
         self._looking = False
         self._order = 0
-        self._unplaced = 0
+        self._unplaced = Counts()
+        """How many of each group are on their way to the disk."""
         self._entries: dict[str, _Entry] = {}
         self._lines: dict[str, list[Rank]] = {}
         self._followers: dict[str, set[str]] = {}
@@ -78,32 +79,37 @@ class Queue:
         if turn is NOW and not self.rules:
             return True
         at_once = not turn.after and (turn.at is None or turn.at <= _now())
-        behind = self._unplaced or self._lines.get(turn.group)
-        if at_once and not behind and has_room(turn.group, self.busy, self.rules):
+        if at_once and not self._has_line(turn.group) and has_room(turn.group, self.busy, self.rules):
             return True
         if len(self._entries) >= self._most:
             raise QueueFull(waiting=str(len(self._entries)))
         return False
 
+    def _has_line(self, group: str) -> bool:
+        """Whether somebody of this group was there before, or of any group if all share a limit."""
+        return bool(
+            self._lines.get(group) or self._unplaced.get(group) or (self._unplaced and ALL in self.rules.limits)
+        )
+
     def take(self, live: Live) -> None:
         """It has a place from now on, until its end."""
         live.counted = True
-        group = live.job.spec.turn.group
-        self.busy[group] = self.busy.get(group, 0) + 1
+        self.busy.more(live.job.spec.turn.group)
 
     def enter(self, live: Live) -> None:
         """It waits from now on; its turn can come when it is on disk."""
         live.held = live.entered = True
         self._order += 1
-        self._unplaced += 1
+        self._unplaced.more(live.job.spec.turn.group)
         self._entries[live.job.id] = _Entry(live, rank(live.job.spec.turn, self._order, live.job.id))
 
     def _placed(self, live: Live) -> None:
         entry = self._entries.get(live.job.id)
         if entry is not None and entry.hold is None:
-            self._unplaced -= 1
+            self._unplaced.less(entry.turn.group)
             self._learn(entry)
             self._stand(entry)
+            self._never(entry)
             self.look()
 
     # What was there before this runtime.
@@ -116,9 +122,8 @@ class Queue:
             elif not live.ended:
                 self.take(live)
         for job in circular({job: entry.turn.after for job, entry in self._entries.items() if entry.turn.after}):
-            self._never(
-                self._entries[job], f"it waits for itself, by way of {', '.join(self._entries[job].turn.after)}"
-            )
+            entry = self._entries[job]
+            self.cancel(entry.live, BY, f"it waits for itself, by way of {', '.join(entry.turn.after)}")
 
     def open(self) -> None:
         """Everything is where it was; let go of whoever may start."""
@@ -143,11 +148,8 @@ class Queue:
                 entry.ends[job] = found.phase.end if isinstance(found.phase, Ended) else None
 
     def _stand(self, entry: _Entry) -> None:
-        """Put it where it belongs: in line, or among those that wait for other jobs or a time, or out of the queue."""
+        """Put it where it belongs: in line, or among those that wait for other jobs or a time."""
         entry.hold = hold(entry.turn, entry.ends, _now())
-        if entry.hold.never:
-            self._never(entry, entry.hold.never)
-            return
         for job in entry.hold.after:
             self._followers.setdefault(job, set()).add(entry.live.job.id)
         if entry.hold.until is not None and not entry.hold.after:
@@ -156,9 +158,11 @@ class Queue:
         if entry.hold.ready:
             insort(self._lines.setdefault(entry.turn.group, []), entry.rank)
 
-    def _never(self, entry: _Entry, why: str) -> None:
-        log.info("%s never starts: %s", entry.live.job.id, why)
-        self.cancel(entry.live, BY, why)
+    def _never(self, entry: _Entry) -> None:
+        """End it, if it can never start."""
+        if entry.live.held and entry.hold is not None and entry.hold.never:
+            log.info("%s never starts: %s", entry.live.job.id, entry.hold.never)
+            self.cancel(entry.live, BY, entry.hold.never)
 
     def cancel(self, live: Live, by: str, why: str = "") -> None:
         """End a job that waits; it is never started."""
@@ -173,7 +177,7 @@ class Queue:
         if entry is None:
             return
         if entry.hold is None:
-            self._unplaced -= 1
+            self._unplaced.less(entry.turn.group)
             return
         line = self._lines.get(entry.turn.group, [])
         at = bisect_left(line, entry.rank)
@@ -191,17 +195,15 @@ class Queue:
         self._give_back(live)
         if live.held:
             self._leave(live)
-        if self._entries:
+        if self._followers:
             self._follow(live)
+        if self._lines:
             self.look()
 
     def _give_back(self, live: Live) -> None:
         if live.counted:
             live.counted = False
-            group = live.job.spec.turn.group
-            self.busy[group] -= 1
-            if not self.busy[group]:
-                del self.busy[group]
+            self.busy.less(live.job.spec.turn.group)
 
     def _follow(self, live: Live) -> None:
         phase = live.job.phase
@@ -210,6 +212,8 @@ class Queue:
             if entry is not None and isinstance(phase, Ended):
                 entry.ends[live.job.id] = phase.end
                 self._stand(entry)
+                # Not at once: this may be one of a long chain.
+                self._hub.call_soon(lambda entry=entry: self._never(entry))
 
     def look(self) -> None:
         """Let go of everybody whose turn it is."""
@@ -275,13 +279,9 @@ class Queue:
         entry = self._entries.get(job)
         if entry is None:
             return None
-        if entry.hold is None or entry.hold.ready:
-            why = why_not(entry.turn.group, self.busy, self.rules)
-            return Place(why, 1 + self._before(entry))
-        if entry.hold.after:
-            how = "the end" if entry.turn.after_any else "the success"
-            return Place(f"it starts after {how} of {', '.join(entry.hold.after)}")
-        return Place(f"it starts at {stamp(entry.hold.until)}")
+        if entry.hold is not None and not entry.hold.ready:
+            return Place(entry.hold.why(entry.turn))
+        return Place(why_not(entry.turn.group, self.busy, self.rules), 1 + self._before(entry))
 
     def _before(self, entry: _Entry) -> int:
         """How many go first: of its group if that is limited, else of all."""
