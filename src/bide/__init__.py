@@ -10,14 +10,16 @@ first used, so that the command line starts fast.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bide.api import Filter, Killed, Page, Ran
+    from bide.api import Filter, Group, Killed, Page, Ran
     from bide.doors import connect, local
+    from bide.model.dedup import Dedup, Policy
     from bide.model.errors import BideError
     from bide.model.job import Job, JobId, Spec
     from bide.model.limits import Limits, OnOutputCap
     from bide.model.output import Match, Slice, Stream
     from bide.model.phase import End, Ended, Queued, Reason, Running, Usage
     from bide.model.request import Request
+    from bide.model.turn import Turn
     from bide.model.until import Until
     from bide.model.waiting import Mode, Waited
     from bide.version import VERSION
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
 __all__ = [
     "VERSION",
     "BideError",
+    "Dedup",
     "End",
     "Ended",
     "Filter",
+    "Group",
     "Job",
     "JobId",
     "Killed",
@@ -36,6 +40,7 @@ __all__ = [
     "Mode",
     "OnOutputCap",
     "Page",
+    "Policy",
     "Queued",
     "Ran",
     "Reason",
@@ -44,6 +49,7 @@ __all__ = [
     "Slice",
     "Spec",
     "Stream",
+    "Turn",
     "Until",
     "Usage",
     "Waited",
@@ -52,14 +58,16 @@ __all__ = [
 ]
 
 _WHERE = {
-    "bide.api": ("Filter", "Killed", "Page", "Ran"),
+    "bide.api": ("Filter", "Group", "Killed", "Page", "Ran"),
     "bide.doors": ("connect", "local"),
+    "bide.model.dedup": ("Dedup", "Policy"),
     "bide.model.errors": ("BideError",),
     "bide.model.job": ("Job", "JobId", "Spec"),
     "bide.model.limits": ("Limits", "OnOutputCap"),
     "bide.model.output": ("Match", "Slice", "Stream"),
     "bide.model.phase": ("End", "Ended", "Queued", "Reason", "Running", "Usage"),
     "bide.model.request": ("Request",),
+    "bide.model.turn": ("Turn",),
     "bide.model.until": ("Until",),
     "bide.model.waiting": ("Mode", "Waited"),
     "bide.version": ("VERSION",),

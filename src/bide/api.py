@@ -28,7 +28,7 @@ class Ran:
 
     job: Job
     joined: bool = False
-    """An earlier request with the same key had started it."""
+    """An earlier request had started it: one with the same key, or an equal one if reuse was asked for."""
     deferred: bool = False
     """The deadline passed first; the job goes on."""
     out: Slice | None = None
@@ -76,6 +76,43 @@ class Filter:
     """Created before this time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Jobs that share a limit."""
+
+    name: str | None
+    """`None`: all jobs together."""
+    limit: int | None
+    """How many may run at once; `None` for no limit."""
+    paused: bool
+    """Nothing of it starts."""
+    running: int = 0
+    waiting: int = 0
+
+
+class Groups(Protocol):
+    """How many jobs of a group may run at once, or of all jobs together: there the group is `None`.
+
+    What is set here holds over restarts, and over what the home's config.toml says. What runs goes on in any case.
+    """
+
+    async def list(self) -> tuple[Group, ...]:
+        """All jobs together, then every group that has a limit, is paused, or has active jobs."""
+        ...
+
+    async def limit(self, group: str | None, most: int | None) -> Group:
+        """Let at most so many run at once; `None` for any number."""
+        ...
+
+    async def pause(self, group: str | None) -> Group:
+        """Start nothing more of it."""
+        ...
+
+    async def resume(self, group: str | None) -> Group:
+        """Start again what waits."""
+        ...
+
+
 class Events(Protocol):
     """What happens to jobs, as it happens."""
 
@@ -87,12 +124,18 @@ class Events(Protocol):
 class Jobs(Protocol):
     """The verbs of jobs. Wherever an id is taken, a name is taken as well: the owner's active job, else the newest."""
 
+    @property
+    def groups(self) -> Groups:
+        """Limits on how many run at once."""
+        ...
+
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """Start a command as a job and answer with its end, or with the job itself.
 
         The job is durable before its id is given out. In the foreground the answer comes at its end, with the tails of
         its output; past the deadline it is deferred: the job goes on and the answer says so. In the background the
-        answer comes as soon as it runs. Cancelling the call never touches the job.
+        answer comes as soon as it runs, or, if its turn has not come, as soon as it is queued. A request that asks for
+        reuse may join an equal job instead. Cancelling the call never touches the job.
         """
         ...
 
@@ -137,8 +180,14 @@ class Jobs(Protocol):
         """
         ...
 
-    async def send(self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None) -> Job:
-        """Write bytes to a job's stdin or terminal, close it, or send its process group a signal."""
+    async def send(
+        self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None, pause: bool | None = None
+    ) -> Job:
+        """Write bytes to a job's stdin or terminal, close it, send its process group a signal, pause or resume it.
+
+        With `pause`, its whole tree is stopped, and the answer comes when it is; with False it goes on. Its time limit
+        counts meanwhile. What is written to a queued job it finds when it starts.
+        """
         ...
 
     async def kill(

@@ -3,15 +3,18 @@
 import os
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tests.support import homes
 from tests.support.gates import Gate
 from tests.support.patience import LONG, end_of, ended, eventually
 
-from bide import Limits, Reason
+from bide import Limits, Reason, Turn
 from bide.api import Jobs
 from bide.model.errors import DiskFull
+from bide.model.schedule import Rules
+from bide.runtime.local import LocalJobs
 
 pytestmark = pytest.mark.root
 
@@ -129,3 +132,23 @@ async def test_many_starts_around_the_last_byte_each_run_or_say_that_they_did_no
         assert "refused" in outcomes
         filler.unlink()
         assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
+
+
+async def test_a_queued_job_waits_for_room_to_be_let_go_and_can_be_killed_meanwhile(small_disk: Path) -> None:
+    async with homes.local(small_disk / "home") as jobs:
+        await jobs.groups.pause("g")
+        ids = [(await jobs.run("echo hi", turn=Turn(group="g"), background=True)).job.id for _ in range(2)]
+        core = cast("LocalJobs", jobs).core
+        filler = fill(small_disk)
+        core.queue.change(Rules())
+
+        async def put_back() -> bool:
+            found = [(await jobs.get(job)).facts for job in ids]
+            return all(facts is not None and facts.queue is not None for facts in found)
+
+        await eventually(put_back)
+        assert core.queue.busy == {}
+        filler.unlink()
+        await jobs.kill(ids[0], by="me")
+        assert (await end_of(jobs, ids[0])).end.by == "me"
+        assert (await end_of(jobs, ids[1])).end.success

@@ -16,7 +16,7 @@ from bide.web.routes import ROUTES, STATUSES
 JOB_FIELDS = (
     "id name kind phase exit_code signal reason by label owner session started_at ended_at duration_ms usage "
     "command argv cwd stdin pty merge fence limits enforced key created_at pid waiting alive stalled status error errno "
-    "output missing_bytes taken_over survivors background turn lifetime ttl_ms service parent fingerprint"
+    "output missing_bytes taken_over survivors background turn lifetime ttl_ms service parent fingerprint paused queue"
 )
 
 
@@ -40,7 +40,8 @@ def test_every_error_code_has_a_status() -> None:
 def test_every_route_is_documented() -> None:
     documented = Path("docs/http.md").read_text(encoding="utf-8")
     for method, path in ROUTES:
-        assert f"`{method} /{path.replace('*', '{job}')}`" in documented
+        one = path.split("/")[1].removesuffix("s")
+        assert f"`{method} /{path.replace('*', f'{{{one}}}')}`" in documented
 
 
 def test_the_daemon_says_who_it_is(http: Http, daemon: Path) -> None:

@@ -24,6 +24,7 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     if how:
         yield "with", ", ".join(how)
     yield "status", ended_how(job) if job["phase"] == "ended" else short_status(job)
+    yield from _queue(job)
     yield from _trouble(job)
     yield from _times(job)
     yield from _limits(job)
@@ -32,6 +33,22 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     for name in ("alive",) if job["alive"] else ("survivors",):
         for process in job[name]:
             yield ("still runs" if name == "alive" else "outlived"), f"{process['pid']} {one_line(process['command'])}"
+
+
+def _queue(job: "Json") -> "Iterator[tuple[str, str]]":
+    queue: Json | None = job.get("queue")
+    turn: Json = job.get("turn") or {}
+    if queue:
+        place = f"  (place {queue['place']})" if queue["place"] else ""
+        yield "waits", f"{queue['why']}{place}"
+    if turn.get("group"):
+        yield "group", turn["group"]
+    if turn.get("priority"):
+        yield "priority", str(turn["priority"])
+    if turn.get("after"):
+        yield "after", f"{', '.join(turn['after'])} ({'any end' if turn['after_any'] else 'success'})"
+    if turn.get("at"):
+        yield "at", local(turn["at"])
 
 
 def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":

@@ -17,6 +17,7 @@ STATUS_OF_CODE = {
     "session_not_found": 97,
     "queue_full": 98,
     "name_in_use": 98,
+    "job_queued": 98,
     "job_active": 98,
     "job_ended": 98,
     "no_stdin": 98,

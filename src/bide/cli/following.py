@@ -24,6 +24,8 @@ class Follower:
         self.job: Json = {}
         """The job as last heard of; empty before that."""
         self.ended = False
+        self.joined = False
+        """The job was there before the request that was to start it."""
         self.offsets = {OUT: 0, ERR: 0}
         """Where each stream goes on."""
         self._link = link
@@ -73,6 +75,7 @@ class Follower:
             self._sinks.dropped(stream, event["from"], event["to"])
             self.offsets[stream] = event["to"]
         elif kind in ("job", "ended"):
+            self.joined = self.joined or (not self.job and event.get("joined", False))
             self.job = event["job"]
             self.ended = kind == "ended"
         elif kind == "waiting":

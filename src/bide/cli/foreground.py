@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Foreground:
     """One streamed run. Whatever ends this command, the job goes on unless the user asks for a kill."""
 
-    def __init__(self, link: "Link", body: "Json", *, raw: bool, deadline_ms: int | None) -> None:
-        """With the body of the request, which has a key."""
+    def __init__(self, link: "Link", body: "Json", *, raw: bool, deadline_ms: int | None, joins: bool = False) -> None:
+        """With the body of the request, which has a key. With `joins`, it may find a job that others asked for."""
         self._link = link
         self._sinks = Sinks(raw=raw)
         self._follower = Follower(link, self._sinks, lambda: link.stream("POST", "/v1/jobs", body, {"follow": 1}))
@@ -32,6 +32,8 @@ class Foreground:
         self._deadline = None if deadline_ms is None else time.monotonic() + deadline_ms / 1000
         self._interrupts = Interrupts()
         self._prompt_told = False
+        self._joins = joins
+        self._told = False
 
     def run(self) -> int:
         """Follow the job to its end, the deadline, or the user's leave; the answer is the exit status."""
@@ -61,7 +63,7 @@ class Foreground:
         while not self._follower.ended:
             seconds = None if self._deadline is None else self._deadline - time.monotonic()
             if seconds is not None and seconds <= 0 and self._follower.job:
-                complain(f"job {self._id} is still running; {self._how_to_return}")
+                complain(f"job {self._id} is still {self._follower.job['phase']}; {self._how_to_return}")
                 return TIMED_OUT
             try:
                 ready = self._interrupts.poll(self._descriptors(), seconds)
@@ -84,11 +86,27 @@ class Foreground:
             self._feeder.pump()
         if self._follower.fileno() in ready:
             self._follower.pump()
+        self._tell_start()
         if self._feeds and self._feeder is None and self._follower.job:
             from bide.cli.feeding import Feeder  # noqa: PLC0415 - only a run with --stdin pays for it
 
             self._feeder = Feeder(self._link.home, self._id)
         self._tell_prompt()
+
+    def _tell_start(self) -> None:
+        """Say once that the job is another's, which is not fed our input, or that it waits for its turn."""
+        job = self._follower.job
+        if self._told or not job:
+            return
+        self._told = True
+        joined = self._joins and self._follower.joined
+        self._feeds = self._feeds and not joined
+        if joined or job["phase"] == "queued":
+            from bide.cli.turns import told  # noqa: PLC0415 - a job that starts at once does not pay for it
+
+            said = told({"job": job, "joined": joined})
+            if said and (joined or os.isatty(2)):
+                complain(said)
 
     def _tell_prompt(self) -> None:
         """Say once, on a terminal, how to answer a job that asks for input and is not given ours."""

@@ -109,5 +109,5 @@ def _colour(job: "Json", column: int) -> str | None:
     if column != _HEAD.index("STATUS"):
         return "dim" if column in (3, 4) else None
     if job["phase"] != "ended":
-        return "yellow" if job["waiting"] or job["phase"] == "queued" else "cyan"
+        return "yellow" if job["waiting"] or job["paused"] or job["phase"] == "queued" else "cyan"
     return "green" if succeeded(job) else "red"

@@ -8,6 +8,7 @@ or the daemon dies, and 'bide wait' comes back to it.
 import os
 
 from bide import config
+from bide.cli import turns
 from bide.cli.exits import TIMED_OUT, Usage
 from bide.cli.parser import key_value
 from bide.cli.terminal import complain, print_json
@@ -61,11 +62,14 @@ def configure(parser: "Parser") -> None:
     )
     parser.add_argument("--raw", action="store_true", help="pass escape sequences through to the terminal")
     _configure_limits(parser)
+    turns.configure(parser)
     parser.examples(
         "bide run -- make test",
         "bide run --bg --name build -- make -j4      # then: bide wait build",
         "bide run --timeout 10m --memory 2G -c 'npm ci && npm test'",
         "echo hello | bide run --stdin -- cat",
+        "bide run --bg --after build -- make deploy     # when 'build' has succeeded",
+        "bide run --reuse recent -- make test           # at most one of these runs, and one an hour",
     )
 
 
@@ -93,7 +97,8 @@ def execute(args: "Namespace", link: "Link") -> int:
         return _foreground_json(args, link, body)
     from bide.cli.foreground import Foreground  # noqa: PLC0415 - a background run does not pay for it
 
-    return Foreground(link, body, raw=args.raw, deadline_ms=args.deadline).run()
+    joins = bool(args.reuse or args.key)
+    return Foreground(link, body, raw=args.raw, deadline_ms=args.deadline, joins=joins).run()
 
 
 def request_body(args: "Namespace") -> "Json":
@@ -111,6 +116,7 @@ def request_body(args: "Namespace") -> "Json":
         "limits": _limits(args),
     }
     body |= {key: getattr(args, key) for key in ("name", "label", "stdin", "pty", "merge")}
+    body |= turns.request_fields(args)
     return {key: value for key, value in body.items() if value is not None}
 
 
@@ -157,6 +163,10 @@ def _background(args: "Namespace", link: "Link", body: "Json") -> int:
         complain(f"job {called(job)} {ended_how(job)}")
     else:
         print(job["id"])
+        # A key of our own may find the job of our own first attempt.
+        said = turns.told(answer | {"joined": answer["joined"] and bool(args.reuse or args.key)})
+        if said:
+            complain(said)
     return int(job["status"]) if failed else 0
 
 

@@ -30,7 +30,7 @@ def signal_name(number: int | None) -> str:
 def short_status(job: "Json") -> str:
     """One or two words: `running`, `waiting`, `exit 3`, `SIGSEGV`, `timed out`."""
     if job["phase"] != "ended":
-        return "waiting" if job.get("waiting") else str(job["phase"])
+        return "paused" if job.get("paused") else "waiting" if job.get("waiting") else str(job["phase"])
     reason = str(job["reason"])
     if reason == "exited":
         return f"exit {job['exit_code']}"
@@ -58,7 +58,8 @@ def ended_how(job: "Json") -> str:
     if reason == "signaled":
         return f"was ended by {signal_name(job['signal'])}"
     if reason == "killed":
-        return f"was killed by {job.get('by') or 'user'}"
+        why = job.get("error")
+        return f"never started: {why}" if why else f"was killed by {job.get('by') or 'user'}"
     if reason == "timed_out":
         return f"timed out after {_limit(limits.get('timeout_ms'), job)}"
     return _ended_by_limit(job, reason, limits)

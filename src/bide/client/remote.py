@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 from bide import config
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
+from bide.client.groups import RemoteGroups
 from bide.client.http1 import quote
 from bide.client.transport import Transport
 from bide.model.answers import slice_from_json, waited_from_json
@@ -34,6 +35,7 @@ class RemoteJobs:
     def __init__(self, transport: Transport) -> None:
         """Made by `bide.connect`."""
         self._transport = transport
+        self.groups: RemoteGroups = RemoteGroups(transport)
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""
@@ -98,9 +100,11 @@ class RemoteJobs:
         headers, data = await self._transport.raw("GET", f"{_path(job)}/output", query=query)
         return _slice(stream, headers, data)
 
-    async def send(self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None) -> Job:
+    async def send(
+        self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None, pause: bool | None = None
+    ) -> Job:
         """See api.Jobs.send. Not asked again if the daemon dies meanwhile: it might then be sent twice."""
-        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal}
+        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal, "pause": pause}
         return job_from_json(await self._transport.call("POST", f"{_path(job)}/send", body, again=False))
 
     async def kill(

@@ -210,6 +210,7 @@ async def _active(jobs: LocalJobs) -> AsyncIterator[str]:
 
 
 async def _kill_all(jobs: LocalJobs) -> None:
+    jobs.core.queue.close()
     ids = [job async for job in _active(jobs)]
     async with anyio.create_task_group() as group:
         for job in ids:

@@ -32,7 +32,7 @@ def ended(job: Job, record: dict[str, Any]) -> Ended:
     """The end of a job from its record."""
     reason = Reason(record["reason"])
     code: int | None = record["code"] if record["code"] >= 0 else None
-    never_ran = reason is Reason.SPAWN_FAILED
+    never_ran = reason is Reason.SPAWN_FAILED or bool(record.get("never_ran"))
     if never_ran or (code == 0 and reason is not Reason.EXITED):
         code = None
     end = End(
@@ -74,7 +74,7 @@ def usage(record: dict[str, Any], *, cgroup: bool, live: bool = False) -> Usage:
 
 
 def record_of(
-    reason: Reason, *, error: str, now_ms: int, started: Started | None = None, code: int = 0
+    reason: Reason, *, error: str, now_ms: int, started: Started | None = None, code: int = 0, by: str = ""
 ) -> dict[str, Any]:
     """An end record that the daemon writes because no keeper can."""
     began = now_ms if started is None else int(started.at.timestamp() * 1000)
@@ -84,7 +84,8 @@ def record_of(
         "code": -1,
         "signal": -1,
         "errno": code,
-        "by": "",
+        "by": by.encode().decode("latin-1"),
+        "never_ran": reason is Reason.KILLED,
         "error": error,
         "started_wall": began,
         "ended_wall": now_ms,

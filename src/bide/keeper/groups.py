@@ -171,6 +171,13 @@ def discard(group: Group) -> None:
             os.rmdir(path)
 
 
+def remove(job: str) -> None:
+    """Remove the groups of a job that waited for its turn and was never started."""
+    for base in set(bases().values()):
+        with contextlib.suppress(OSError):
+            os.rmdir(f"{base.path}/{_PREFIX}{job}")
+
+
 def sweep(active: set[str], *, older_than: float = _FRESH_SECONDS) -> None:
     """Remove empty groups that no active job has; one still in use cannot be removed and stays.
 

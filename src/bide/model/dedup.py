@@ -30,6 +30,8 @@ class Dedup:
     policy: Policy = Policy.NEW
     window: timedelta = WINDOW
     """How long ago a job that is joined may have ended; 0 joins none that ended."""
+    fresh: bool = False
+    """Join nothing this time; later requests may join this job."""
 
 
 def fingerprint(

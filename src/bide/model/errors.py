@@ -10,6 +10,7 @@
     ├── SessionNotFound       session_not_found    no such session, or it has ended
     ├── QueueFull             queue_full           no more jobs can wait for their turn
     ├── NameInUse             name_in_use          an active job of this owner has the name
+    ├── JobQueued             job_queued           not possible before it runs
     ├── JobActive             job_active           not possible before its end
     ├── JobEnded              job_ended            not possible after its end
     ├── NoStdin               no_stdin             it was started without a stdin to write to
@@ -107,6 +108,13 @@ class NameInUse(BideError):
     sentence = "the name {name!r} belongs to active job {job}; wait for it, kill it, or choose another name"
 
 
+class JobQueued(BideError):
+    """Only possible once the job runs."""
+
+    code = "job_queued"
+    sentence = "job {job} has not started, so there is no process to {what}; wait for its turn, or kill it"
+
+
 class JobActive(BideError):
     """Only possible once the job has ended."""
 
@@ -177,6 +185,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         SessionNotFound,
         QueueFull,
         NameInUse,
+        JobQueued,
         JobActive,
         JobEnded,
         NoStdin,

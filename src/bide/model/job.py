@@ -12,7 +12,7 @@ from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
 from bide.model.phase import PHASE_NAMES, Descendant, Kept, Phase, Queued, Usage
 from bide.model.service import Service
-from bide.model.turn import NOW, Turn
+from bide.model.turn import NOW, Place, Turn
 
 JobId = NewType("JobId", str)
 
@@ -93,6 +93,10 @@ class Facts:
     """The disk is full: output waits in the pipe, nothing is lost yet."""
     alive: tuple[Descendant, ...] = ()
     """Descendants of an ended job that still run."""
+    paused: bool = False
+    """Its whole tree is stopped until it is resumed."""
+    queue: Place | None = None
+    """Where a queued job stands."""
 
 
 @dataclass(frozen=True, slots=True)

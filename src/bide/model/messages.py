@@ -12,7 +12,7 @@ from bide.model.limits import Limits, OnOutputCap
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
 from bide.model.plans import service_from_json, service_to_json, turn_from_json, turn_to_json
 from bide.model.times import from_ms, from_stamp, ms, stamp
-from bide.model.turn import NOW
+from bide.model.turn import NOW, Place
 
 Json = dict[str, Any]
 
@@ -187,6 +187,8 @@ def job_to_json(job: Job) -> Json:
         "waiting": None,
         "alive": [],
         "stalled": False,
+        "paused": False,
+        "queue": None,
         "status": None,
         **dict.fromkeys(("exit_code", "signal", "reason", "by", "error", "errno", "duration_ms", "usage", "output")),
         "missing_bytes": 0,
@@ -204,7 +206,9 @@ def job_to_json(job: Job) -> Json:
 
 
 def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
-    body: Json = {"alive": descendants_to_json(facts.alive), "stalled": facts.stalled}
+    body: Json = {"alive": descendants_to_json(facts.alive), "stalled": facts.stalled, "paused": facts.paused}
+    if facts.queue is not None:
+        body["queue"] = {"place": facts.queue.place, "why": facts.queue.why}
     if facts.waiting is not None:
         body["waiting"] = {"prompt": facts.waiting}
     if not ended:
@@ -245,6 +249,8 @@ def _facts_from_json(body: Json) -> Facts | None:
         err=kept_from_json(body["output"], "err"),
         stalled=body["stalled"],
         alive=alive,
+        paused=body.get("paused", False),
+        queue=Place(**body["queue"]) if body.get("queue") else None,
     )
 
 

@@ -80,17 +80,26 @@ def _instant(text: str) -> datetime | None:
 
 def dedup_to_json(dedup: Dedup) -> Json:
     """Whether to join an earlier job."""
-    return {"policy": str(dedup.policy), "window_ms": ms(dedup.window)}
+    return {"policy": str(dedup.policy), "window_ms": ms(dedup.window), "fresh": dedup.fresh}
 
 
-_DEDUP: dict[str, fields.Kind] = {"policy": lambda value: value in list(Policy), "window_ms": fields.is_number}
+_DEDUP: dict[str, fields.Kind] = {
+    "policy": lambda value: value in list(Policy),
+    "window_ms": fields.is_number,
+    "fresh": fields.is_flag,
+}
 
 
 def dedup_from_json(body: Json) -> Dedup:
     """Whether to join an earlier job. Raises BadRequest."""
     found = fields.given(body, _DEDUP, "'dedup'")
     default = Dedup()
-    return Dedup(Policy(found.get("policy", default.policy)), from_ms(found.get("window_ms")) or default.window)
+    window = from_ms(found.get("window_ms"))
+    return Dedup(
+        policy=Policy(found.get("policy", default.policy)),
+        window=default.window if window is None else window,
+        fresh=found.get("fresh", False),
+    )
 
 
 def service_to_json(service: Service) -> Json:

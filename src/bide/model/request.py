@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypedDict, Unpack
 
-from bide.model.dedup import Dedup
+from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
 from bide.model.fields import LARGEST
 from bide.model.job import check_name
@@ -197,6 +197,8 @@ def _check_life(request: Request) -> None:
         raise BadRequest(detail="code is one text, not a list of words")
     if request.dedup.window < timedelta(0):
         raise BadRequest(detail="the window of dedup cannot be negative; 0 joins no job that ended")
+    if request.dedup.fresh and request.dedup.policy is Policy.NEW:
+        raise BadRequest(detail="fresh says that an equal job is not to be joined; give a policy of reuse as well")
 
 
 def _check_rest(request: Request) -> None:

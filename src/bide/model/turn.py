@@ -28,6 +28,16 @@ class Turn:
     """Not before this time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a queued job stands."""
+
+    why: str
+    """What it waits for."""
+    place: int | None = None
+    """How many go before it, counting itself; `None` while it waits for other jobs or for a time."""
+
+
 NOW = Turn()
 """The turn of a job that asks for nothing special."""
 

@@ -20,6 +20,7 @@ from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
+from bide.runtime.queue import Queue
 from bide.settings import Settings
 from bide.store.store import Store
 
@@ -33,6 +34,7 @@ class Core:
     home: Home
     hub: Hub
     keeping: Keeping
+    queue: Queue
     settings: Settings
     newest_id: str = ""
     """The greatest id given so far."""
@@ -76,7 +78,8 @@ class Core:
             left = tuple(d for d in job.phase.end.survivors if launch.is_alive(d.pid, d.start_ticks))
             return replace(job, facts=Facts(alive=left)) if left else job
         if isinstance(job.phase, Queued):
-            return job
+            place = self.queue.place(job.id)
+            return job if place is None else replace(job, facts=Facts(queue=place))
         path = self.home.job(job.id)
         page = folder.read_live(path)
         if not page:
@@ -87,6 +90,7 @@ class Core:
             out=Kept(page["out_head"], size_of(path, "out")),
             err=Kept(page["err_head"], size_of(path, "err")),
             stalled=bool(page["stalled"]),
+            paused=bool(page.get("paused")),
         )
         return replace(job, facts=facts)
 

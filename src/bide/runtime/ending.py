@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from bide.api import Killed
 from bide.keeper import folder, launch
-from bide.model.errors import BadRequest, InternalError, JobActive, JobEnded, NoStdin
+from bide.model.errors import BadRequest, InternalError, JobActive, JobEnded, JobQueued, NoStdin
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant, Ended
@@ -39,8 +39,12 @@ async def kill(core: Core, ref: str, signal: int, grace: timedelta, by: str) -> 
     ended = isinstance(job.phase, Ended)
     if ended and not _alive(core, job):
         return Killed(job=job, already_ended=True)
-    token = secrets.token_hex(8)
     who = " ".join("".join(c if c.isprintable() else " " for c in by).split())[:100]
+    live = core.live(job)
+    if live is not None and live.held:
+        core.queue.cancel(live, who)
+        return Killed(job=live.job)
+    token = secrets.token_hex(8)
     line = f"kill {signal} {round(grace.total_seconds() * 1000)} {token} {who}"
     bell = core.keeping.kills.setdefault(job.id, Bell())
     with anyio.move_on_after(grace.total_seconds() + _PATIENCE):
@@ -110,7 +114,9 @@ async def send(core: Core, ref: str, data: bytes, signal: int | None, *, eof: bo
         raise JobEnded(job=job.id, reason=str(reason))
     if signal is not None:
         check_signal(signal)
-        await _command(live, f"sig {signal}")
+        if live.held:
+            raise JobQueued(job=job.id, what="send a signal to")
+        await command(live, f"sig {signal}")
     if data or eof:
         await _input(live, data, eof=eof)
     return core.with_facts(live.job)
@@ -125,10 +131,11 @@ async def _input(live: Live, data: bytes, *, eof: bool) -> None:
     if eof:
         folder.close_input(live.path)
         live.close_stdin()
-    await _command(live, "in")
+    if not live.held:
+        await command(live, "in")
 
 
-async def _command(live: Live, line: str) -> None:
+async def command(live: Live, line: str) -> None:
     """Tell the keeper; while it is being replaced, a moment later."""
     for _ in range(40):
         if live.ended or folder.command(live.path, line):

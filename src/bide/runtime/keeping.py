@@ -75,7 +75,7 @@ class Keeping(Moving):
     def _no_keeper(self, live: Live, code: int) -> None:
         """The system has no room for a keeper: a job that never ran ends so, one that runs waits for its next keeper."""
         if folder.read_started(live.path) is None:
-            self._give_up(live, Reason.SPAWN_FAILED, f"no keeper could be started: {os.strerror(code)}", code)
+            self.give_up(live, Reason.SPAWN_FAILED, f"no keeper could be started: {os.strerror(code)}", code)
         else:
             log.error("no keeper for %s: %s; it runs on", live.job.id, os.strerror(code))
             self._later(live)
@@ -209,13 +209,13 @@ class Keeping(Moving):
         spec = folder.read_spec(live.path)
         started = folder.read_started(live.path)
         if spec is None:
-            self._give_up(live, Reason.LOST, ends.LOST_FOLDER)
+            self.give_up(live, Reason.LOST, ends.LOST_FOLDER)
         elif spec[1] != launch.boot_identity():
-            self._give_up(live, Reason.LOST, ends.LOST_START if started is None else ends.LOST_BOOT)
+            self.give_up(live, Reason.LOST, ends.LOST_START if started is None else ends.LOST_BOOT)
         elif started is None:
             self._start_again(live, refused)
         elif not started.ticks or refused == _BAD_FOLDER:
-            self._give_up(live, Reason.LOST, ends.LOST_RECORD if not started.ticks else _REFUSED[refused])
+            self.give_up(live, Reason.LOST, ends.LOST_RECORD if not started.ticks else _REFUSED[refused])
         elif refused or live.deaths >= _YOUNG_DEATHS:
             self._later(live)
         else:
@@ -224,11 +224,11 @@ class Keeping(Moving):
 
     def _start_again(self, live: Live, refused: int) -> None:
         if refused in _REFUSED:
-            self._give_up(live, Reason.SPAWN_FAILED, f"the keeper could not begin: {_REFUSED[refused]}")
+            self.give_up(live, Reason.SPAWN_FAILED, f"the keeper could not begin: {_REFUSED[refused]}")
         elif live.deaths >= _YOUNG_DEATHS:
-            self._give_up(live, Reason.SPAWN_FAILED, "its keepers kept dying before it could be started")
+            self.give_up(live, Reason.SPAWN_FAILED, "its keepers kept dying before it could be started")
         elif live.doomed:
-            self._give_up(live, Reason.SPAWN_FAILED, "it has no row")
+            self.give_up(live, Reason.SPAWN_FAILED, "it has no row")
         else:
             self.start(live)
 
@@ -246,10 +246,11 @@ class Keeping(Moving):
         self.hub.unwatch(live.leader_fd)
         live.witness()
 
-    def _give_up(self, live: Live, reason: Reason, why: str, code: int = 0) -> None:
+    def give_up(self, live: Live, reason: Reason, why: str, code: int = 0, by: str = "") -> None:
         """Record an end that no keeper can record, in the folder first."""
         started = folder.read_started(live.path) if reason is Reason.LOST else None
-        record = ends.record_of(reason, error=why, now_ms=time.time_ns() // 1_000_000, started=started, code=code)
+        now_ms = time.time_ns() // 1_000_000
+        record = ends.record_of(reason, error=why, now_ms=now_ms, started=started, code=code, by=by)
         try:
             for stream in ("out", "err"):
                 with contextlib.suppress(FileNotFoundError):
@@ -263,20 +264,21 @@ class Keeping(Moving):
 
     # All of them.
 
-    def adopt(self, jobs: list[Job]) -> None:
-        """Take up everything that was active when the last runtime ended."""
+    def take_up(self, jobs: list[Job]) -> list[Live]:
+        """Hold as active what was so when the last runtime ended; nothing is done about it yet."""
         for job in jobs:
             path = self.home.job(job.id)
             prepared = os.path.join(self.home.new, job.id)
             if not os.path.isdir(path) and os.path.isdir(prepared):
                 os.rename(prepared, path)
-            self.recover(self.table.add(job, path))
+        return [self.table.add(job, self.home.job(job.id)) for job in jobs]
 
     def reap_orphans(self) -> None:
         """Collect processes that fell to us when their keeper died, except leaders: how those ended is put on record."""
         dead = {pid for pid in launch.own_children() if pid != self.nursing.pid and launch.peek(pid) is not None}
         if dead:
-            started = [folder.read_started(live.path) for live in self.table.live.values() if not live.ended]
+            kept = [live for live in self.table.live.values() if not (live.ended or live.held)]
+            started = [folder.read_started(live.path) for live in kept]
             for pid in dead - {one.pid for one in started if one is not None}:
                 launch.reap(pid)
 

@@ -32,6 +32,10 @@ class Live:
     """Its row cannot be written, so that it must not be: it is ended as soon as it has a keeper to end it."""
     entered: bool = False
     """Its keeper is in the folder, so that it may be moved."""
+    held: bool = False
+    """It waits for its turn: nothing was started, and nothing is held open for it."""
+    counted: bool = False
+    """It has one of the places that its group, and all jobs together, may have."""
     keeper_fd: int = -1
     leader_fd: int = -1
     escrow: list[int] = field(default_factory=list[int])
@@ -148,6 +152,7 @@ class Table:
         self.live: dict[str, Live] = {}
         self._names: dict[tuple[str, str], Live] = {}
         self._keys: dict[tuple[str, str], Live] = {}
+        self._prints: dict[tuple[str, str], list[Live]] = {}
 
     def add(self, job: Job, path: str) -> Live:
         """Hold a job as active."""
@@ -157,6 +162,8 @@ class Table:
             self._names[job.owner, job.name] = live
         if job.key is not None:
             self._keys[job.owner, job.key] = live
+        if job.fingerprint is not None:
+            self._prints.setdefault((job.owner, job.fingerprint), []).append(live)
         return live
 
     def drop(self, live: Live) -> None:
@@ -166,6 +173,10 @@ class Table:
         for index, word in ((self._names, job.name), (self._keys, job.key)):
             if word is not None and index.get((job.owner, word)) is live:
                 del index[job.owner, word]
+        if job.fingerprint is not None and live in (equal := self.with_print(job.owner, job.fingerprint)):
+            equal.remove(live)
+            if not equal:
+                del self._prints[job.owner, job.fingerprint]
 
     def with_name(self, owner: str, name: str) -> Live | None:
         """The owner's active job of this name."""
@@ -175,3 +186,7 @@ class Table:
     def with_key(self, owner: str, key: str) -> Live | None:
         """The owner's job with this key, as long as it is held."""
         return self._keys.get((owner, key))
+
+    def with_print(self, owner: str, fingerprint: str) -> list[Live]:
+        """The owner's jobs with this fingerprint, as long as they are held, oldest first."""
+        return self._prints.get((owner, fingerprint), [])

@@ -18,11 +18,12 @@ from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
-from bide.runtime import ending, reading, recovery, starting, waiting
+from bide.runtime import ending, groups, pausing, reading, recovery, starting, waiting
 from bide.runtime.core import Core
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
+from bide.runtime.queue import Queue
 from bide.store.faults import DatabaseCorrupt
 
 P = ParamSpec("P")
@@ -51,6 +52,7 @@ class LocalJobs:
     def __init__(self, core: Core) -> None:
         """Made by `open_jobs`."""
         self.core: Core = core
+        self.groups: groups.LocalGroups = groups.LocalGroups(core)
 
     @_with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
@@ -111,8 +113,12 @@ class LocalJobs:
         return await reading.read(self.core, job, stream, offset, limit, tail, follow)
 
     @_with_sound_store
-    async def send(self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None) -> Job:
+    async def send(
+        self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None, pause: bool | None = None
+    ) -> Job:
         """See api.Jobs.send."""
+        if pause is not None:
+            await pausing.pause(self.core, job, stopped=pause)
         return await ending.send(self.core, job, data, signal, eof=eof)
 
     @_with_sound_store
@@ -146,8 +152,10 @@ def _opened(home: str) -> Generator[Core]:
         # The store may be another one by then, if its file was replaced.
         parts.callback(lambda: keeping.store.close())  # noqa: PLW0108
         parts.callback(keeping.close)
-        recovery.recover(place, keeping)
-        yield Core(place, hub, keeping, chosen, keeping.store.newest_id())
+        queue = Queue(keeping, groups.rules(chosen.queue, keeping.store.groups()), chosen.queue.waiting)
+        parts.callback(queue.close)
+        recovery.recover(place, keeping, queue)
+        yield Core(place, hub, keeping, queue, chosen, keeping.store.newest_id())
 
 
 @contextlib.asynccontextmanager

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from bide.keeper import ends, folder
-from bide.model.phase import Ended, Queued, Running
+from bide.model.phase import Ended, Queued, Reason, Running
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.live import Live, Table
@@ -34,6 +34,12 @@ class Moving:
         self.events: Bell = Bell()
         self.renew: Callable[[], None] = lambda: None
         """What makes another database from the folders in place of a damaged one; set by recovery."""
+        self.placed: Callable[[Live], None] = lambda _: None
+        """Called when a job that waits for its turn is on disk; set by the queue."""
+        self.freed: Callable[[Live], None] = lambda _: None
+        """Called at the end of every job; set by the queue."""
+        self.renewed: Callable[[], None] = lambda: None
+        """Called when the database was made anew; set by the queue."""
         self._renewed = 0.0
         self._unstored: list[tuple[Live, Ended]] = []
 
@@ -48,6 +54,8 @@ class Moving:
             live.doomed = True
             self.end_doomed(live)
         self._place(live)
+        if live.held:
+            self.placed(live)
         self.events.ring()
 
     def _renew_store(self) -> None:
@@ -58,6 +66,10 @@ class Moving:
 
     def end_doomed(self, live: Live) -> None:
         """End a job that nobody was given the id of."""
+        if live.held:
+            record = ends.record_of(Reason.KILLED, error="it has no row", now_ms=time.time_ns() // 1_000_000)
+            self.end(live, ends.ended(live.job, record))
+            return
         folder.command(live.path, f"kill {signal.SIGKILL} 0 - no row")
 
     def _place(self, live: Live) -> None:
@@ -108,6 +120,7 @@ class Moving:
             # Those who wait are answered first; the record is on disk already, the row can follow.
             self._unstored.append((live, phase))
             self.hub.call_soon(self.store_ends)
+        self.freed(live)
 
     def store_ends(self) -> None:
         """Move the rows of what is over; before a new job, which may have the name of one of them."""

@@ -13,6 +13,7 @@ from bide.model.phase import Queued, Running
 from bide.runtime import spares
 from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
+from bide.runtime.queue import Queue
 from bide.store.faults import DatabaseCorrupt
 from bide.store.store import Store, quarantine
 
@@ -52,16 +53,22 @@ def _set_aside(home: Home, why: str) -> None:
 def rebuild(home: Home, store: Store) -> int:
     """Fill an empty database from the job folders; what cannot be read is set aside, never deleted."""
     batch: list[Job] = []
+    queued: list[Job] = []
     count = 0
     for name in sorted(os.listdir(home.jobs)):
         job = _read_job(home, name)
         if job is None:
             continue
+        if isinstance(job.phase, Queued):
+            queued.append(job)
+            continue
         batch.append(job)
         if len(batch) >= _BATCH:
             count += store.add(batch).result()
             batch = []
-    count += store.add(batch).result()
+    # Those that wait come last and in the order in which they were asked for: it is that of their turns.
+    queued.sort(key=lambda job: (job.created_at, job.id))
+    count += store.add(batch + queued).result()
     if count:
         log.warning("the database was rebuilt from %d job folders", count)
     return count
@@ -92,9 +99,10 @@ def renew(home: Home, keeping: Keeping, *, damaged: bool) -> None:
     old, keeping.store = keeping.store, open_store(home)
     old.close()
     keeping.store.add([live.job for live in keeping.table.live.values() if not live.doomed])
+    keeping.renewed()
 
 
-def recover(home: Home, keeping: Keeping) -> None:
+def recover(home: Home, keeping: Keeping, queue: Queue) -> None:
     """Take up all active jobs; clear away what was prepared but never started."""
     keeping.renew = lambda: renew(home, keeping, damaged=True)
     active = keeping.store.active()
@@ -107,7 +115,12 @@ def recover(home: Home, keeping: Keeping) -> None:
         elif name not in known and (job := _take_up(home, name)) is not None:
             keeping.store.add([job]).result()
             active.append(job)
-    keeping.adopt(active)
+    lives = keeping.take_up(active)
+    queue.take_up(lives)
+    for live in lives:
+        if not live.held:
+            keeping.recover(live)
+    queue.open()
     groups.sweep({str(job.id) for job in active})
 
 

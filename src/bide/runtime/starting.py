@@ -9,13 +9,14 @@ import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import cache
 
 import anyio
 
 from bide import config
 from bide.api import Ran
-from bide.keeper import folder, groups, launch
+from bide.keeper import folder, groups, holding, launch
 from bide.keeper.groups import Group
 from bide.kinds import shell
 from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse
@@ -23,7 +24,8 @@ from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
 from bide.model.phase import Queued
 from bide.model.request import TAIL_BYTES, Request
-from bide.runtime import environment
+from bide.model.turn import NOW, Turn
+from bide.runtime import dedup, environment
 from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
@@ -41,10 +43,10 @@ async def run(core: Core, request: Request) -> Ran:
 
 def _find_joined(core: Core, request: Request) -> Job | None:
     if request.key is None or request.new_key:
-        return None
+        return dedup.find(core, request)
     owner = request.owner or DEFAULT_OWNER
     live = core.keeping.table.with_key(owner, request.key)
-    return live.job if live is not None else core.store.by_key(owner, request.key)
+    return live.job if live is not None else core.store.by_key(owner, request.key) or dedup.find(core, request)
 
 
 def _accept(core: Core, request: Request) -> Live:
@@ -53,15 +55,24 @@ def _accept(core: Core, request: Request) -> Live:
     A crash before the commit leaves either nothing, or a folder in `new` that has started: recovery takes it up, and
     asking again with the same key finds it.
     """
+    if request.turn is not NOW:
+        request = replace(request, turn=resolved(core, request))
+    at_once = core.queue.admits(request.turn)
     job, orders, group = _decide(core, request)
+    if not at_once:
+        orders = replace(orders, boot=holding.NO_BOOT)
     prepared = os.path.join(core.home.new, job.id)
-    spare = core.keeping.nursing.spares.take(prepared) if _is_plain(job.spec) else None
+    spare = core.keeping.nursing.spares.take(prepared) if at_once and _is_plain(job.spec) else None
     try:
         folder.prepare(prepared, job, orders, made=spare is not None)
     except OSError as error:
         _discard(spare, group)
         raise _refusal(core, error) from error
     live = core.keeping.table.add(job, prepared)
+    if not at_once:
+        core.queue.enter(live)
+        _insert(core, live, lambda: holding.sync(prepared))
+        return live
     try:
         live.open_escrow()
     except OSError as error:
@@ -70,10 +81,10 @@ def _accept(core: Core, request: Request) -> Live:
         folder.remove(prepared)
         _discard(spare, group)
         raise _refusal(core, error) from error
+    core.queue.take(live)
     core.keeping.start(live, spare)
     # Asked for last: from here on the writing thread wants the interpreter as well.
-    live.inserted = core.store.insert(job)
-    live.inserted.add_done_callback(lambda _: core.hub.call_soon(lambda: core.keeping.committed(live)))
+    _insert(core, live)
     return live
 
 
@@ -86,6 +97,20 @@ def _discard(spare: int | None, group: Group) -> None:
     if spare is not None:
         launch.discard(spare)
     groups.discard(group)
+
+
+def _insert(core: Core, live: Live, before: Callable[[], None] | None = None) -> None:
+    live.inserted = core.store.insert(live.job, before)
+    live.inserted.add_done_callback(lambda _: core.hub.call_soon(lambda: core.keeping.committed(live)))
+
+
+def resolved(core: Core, request: Request) -> Turn:
+    """Its turn, with the jobs it waits for by their ids. Raises JobNotFound for one that is not there."""
+    if request.name is not None and request.name in request.turn.after:
+        detail = f"a job cannot wait for itself: {request.name!r} is its own name; give the id of an earlier job"
+        raise BadRequest(detail=detail)
+    ids = dict.fromkeys(str(core.find(ref).id) for ref in request.turn.after)
+    return replace(request.turn, after=tuple(ids))
 
 
 def _refusal(core: Core, error: OSError) -> Exception:
@@ -133,6 +158,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         key=request.key,
         session=request.session,
         parent=request.parent or base.get(folder.MARKER),
+        fingerprint=dedup.print_of(request),
     )
     ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path}
     env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
@@ -175,8 +201,9 @@ async def _answer(core: Core, request: Request, live: Live | None, joined: Job |
     if request.background:
         if live is not None:
             with anyio.move_on_after(_START_SECONDS):
-                await _until(live, lambda: not isinstance(live.job.phase, Queued))
-        return Ran(job=_now(core, live, joined), joined=joined is not None)
+                await _until(live, lambda: live.held or not isinstance(live.job.phase, Queued))
+        job = _now(core, live, joined)
+        return Ran(job=core.with_facts(job) if live is not None and live.held else job, joined=joined is not None)
     deferred = False
     if live is not None:
         seconds = None if request.deadline is None else request.deadline.total_seconds()
@@ -197,6 +224,8 @@ async def _accepted(core: Core, inserted: Future[Job]) -> None:
     """Return when the row is on disk."""
     try:
         await core.hub.settled(inserted)
+    except OSError as error:
+        raise _refusal(core, error) from error
     except DatabaseCorrupt:
         # `committed` has made another database, from the folders and the active jobs; wait until that is on disk.
         await core.hub.settled(core.store.barrier())

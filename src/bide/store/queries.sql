@@ -58,6 +58,22 @@ SELECT {columns} FROM jobs WHERE id = :id
 -- The job that an owner asked for with this key.
 SELECT {columns} FROM jobs WHERE owner = :owner AND key = :key
 
+-- printed_job
+-- The newest job of an owner with this fingerprint that ended with success, not before a time.
+SELECT {columns} FROM jobs INDEXED BY jobs_fingerprint
+WHERE fingerprint = :fingerprint AND owner = :owner AND reason = 'exited' AND ended_at >= :since
+    AND json_extract(end, '$.exit_code') = 0
+ORDER BY seq DESC LIMIT 1
+
+-- list_groups
+-- What was set for groups while a runtime ran.
+SELECT name, limited, most, paused FROM groups
+
+-- set_group
+-- Set a group's limit and whether it is paused.
+INSERT INTO groups (name, limited, most, paused) VALUES (:name, :limited, :most, :paused)
+ON CONFLICT (name) DO UPDATE SET limited = excluded.limited, most = excluded.most, paused = excluded.paused
+
 -- list_jobs
 -- A page of jobs, newest first; pages.py says which index it walks and which conditions hold.
 SELECT {columns} FROM jobs {index} WHERE {conditions} ORDER BY {order} LIMIT :limit

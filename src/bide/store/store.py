@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime
@@ -77,8 +77,10 @@ class Store:
         """Whether no write is pending."""
         return self._writer.idle
 
-    def insert(self, job: Job) -> Future[Job]:
+    def insert(self, job: Job, before: Callable[[], None] | None = None) -> Future[Job]:
         """Record a queued job; the job recorded, or the earlier one if its owner has used its key before.
+
+        `before` is done first, by the writing thread: what must be on disk before the row is.
 
         Raises:
             NameInUse: an active job of the same owner has its name.
@@ -86,7 +88,13 @@ class Store:
 
         """
         values = job_values(job)
-        return self._writer.submit(lambda connection: moves.insert(connection, job, values))
+
+        def act(connection: sqlite3.Connection) -> Job:
+            if before is not None:
+                before()
+            return moves.insert(connection, job, values)
+
+        return self._writer.submit(act)
 
     def start(self, id: str, started_at: datetime, pid: int) -> Future[bool]:  # noqa: A002
         """Move a queued job to running; False if it is not queued."""
@@ -123,6 +131,24 @@ class Store:
     def by_key(self, owner: str, key: str) -> Job | None:
         """The job that this owner asked for with this key."""
         return self._job("keyed_job", {"owner": owner, "key": key})
+
+    def printed(self, owner: str, fingerprint: str, since: datetime) -> Job | None:
+        """The newest job of this owner and fingerprint that succeeded, if it ended then or later."""
+        return self._job("printed_job", {"owner": owner, "fingerprint": fingerprint, "since": to_ms(since)})
+
+    def groups(self) -> list[tuple[str, bool, int | None, bool]]:
+        """What was set for groups: name, whether its limit was set, the limit, whether it is paused."""
+        rows = self._rows(QUERIES["list_groups"], {})
+        return [(name, bool(limited), most, bool(paused)) for name, limited, most, paused in rows]
+
+    def set_group(self, name: str, *, limited: bool, most: int | None, paused: bool) -> Future[None]:
+        """Keep what was set for a group."""
+        values: Values = {"name": name, "limited": limited, "most": most, "paused": paused}
+
+        def act(connection: sqlite3.Connection) -> None:
+            connection.execute(QUERIES["set_group"], values)
+
+        return self._writer.submit(act)
 
     def resolve(self, ref: str, owner: str | None) -> str | None:
         """The id of the job that `ref` means: an id, else the name of an active job, else of the newest job.

@@ -40,13 +40,21 @@ def event(name: str, **facts: object) -> bytes:
 async def run_and_follow(jobs: Jobs, request: Request, reply: Reply) -> None:
     """Start a job and stream it from its first byte to its end."""
     ran = await jobs.run(replace(request, background=True))
-    await follow(jobs, ran.job, {Stream.OUT: 0, Stream.ERR: 0}, reply)
+    await follow(jobs, ran.job, {Stream.OUT: 0, Stream.ERR: 0}, reply, joined=ran.joined)
 
 
-async def follow(jobs: Jobs, job: Job, starts: dict[Stream, int], reply: Reply, *, tail: int | None = None) -> None:
+async def follow(
+    jobs: Jobs,
+    job: Job,
+    starts: dict[Stream, int],
+    reply: Reply,
+    *,
+    tail: int | None = None,
+    joined: bool = False,
+) -> None:
     """Stream a job's output from these offsets (or its last lines) to its end."""
     send = await reply.stream(FRAMES)
-    await send(event("job", job=job_to_json(job)))
+    await send(event("job", job=job_to_json(job), joined=joined))
     one_stream = job.spec.merge or job.spec.pty
     async with anyio.create_task_group() as group:
         asks = job.spec.stdin or job.spec.pty

@@ -7,6 +7,7 @@ import binascii
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
@@ -18,6 +19,7 @@ from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
 from bide.web.follow import follow, follow_events, run_and_follow
+from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
 
 log = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ STATUSES = {
     "session_not_found": 404,
     "queue_full": 429,
     "name_in_use": 409,
+    "job_queued": 409,
     "job_active": 409,
     "job_ended": 409,
     "no_stdin": 409,
@@ -42,12 +45,15 @@ STATUSES = {
     "internal_error": 500,
 }
 
+_WITH_NAME = ("jobs", "groups")
+"""What follows these in a path is an id or a name."""
 _WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 _SEND: dict[str, fields.Kind] = {
     "text": fields.is_text,
     "base64": fields.is_text,
     "eof": fields.is_flag,
     "signal": fields.is_whole,
+    "pause": fields.is_flag,
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
 
@@ -91,7 +97,7 @@ class Routes:
     def _match(self, request: HttpRequest) -> tuple[Handler, str]:
         parts = segments(request.path)
         job = ""
-        if len(parts) > 2 and parts[:2] == ["v1", "jobs"]:
+        if len(parts) > 2 and parts[0] == "v1" and parts[1] in _WITH_NAME:
             job, parts[2] = parts[2], "*"
         name = "/".join(parts)
         if (handler := ROUTES.get((request.method, name))) is not None:
@@ -160,7 +166,9 @@ class Routes:
             data = base64.b64decode(body.get("base64", ""), validate=True) or body.get("text", "").encode()
         except binascii.Error as error:
             raise BadRequest(detail=f"field 'base64' of 'send' cannot be decoded: {error}") from error
-        sent = await self.jobs.send(job, data=data, eof=body.get("eof", False), signal=body.get("signal"))
+        sent = await self.jobs.send(
+            job, data=data, eof=body.get("eof", False), signal=body.get("signal"), pause=body.get("pause")
+        )
         await reply.json(job_to_json(sent))
 
     async def on_kill(self, request: HttpRequest, reply: Reply, job: str) -> None:
@@ -180,6 +188,12 @@ class Routes:
     async def on_forget(self, _: HttpRequest, reply: Reply, job: str) -> None:
         await self.jobs.forget(job)
         await reply.json({})
+
+    async def on_groups(self, _: HttpRequest, reply: Reply, __: str) -> None:
+        await reply.json({"groups": [asdict(group) for group in await self.jobs.groups.list()]})
+
+    async def on_group(self, request: HttpRequest, reply: Reply, group: str) -> None:
+        await reply.json(asdict(await change(self.jobs.groups, group or None, request.json())))
 
     async def on_events(self, request: HttpRequest, reply: Reply, _: str) -> None:
         await follow_events(self.events, _number(request.query, "after", None), request.query.get("job"), reply)
@@ -239,6 +253,9 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs/*/send"): Routes.on_send,
     ("POST", "v1/jobs/*/kill"): Routes.on_kill,
     ("DELETE", "v1/jobs/*"): Routes.on_forget,
+    ("GET", "v1/groups"): Routes.on_groups,
+    ("POST", "v1/groups"): Routes.on_group,
+    ("POST", "v1/groups/*"): Routes.on_group,
     ("GET", "v1/events"): Routes.on_events,
     ("GET", "v1/daemon"): Routes.on_daemon,
     ("POST", "v1/daemon/stop"): Routes.on_stop,

@@ -26,6 +26,7 @@ static void kill_send(void) {
 void kill_begin(int sig, i64 grace_ms, const char *reason, const char *by, const char *token) {
     i64 now = mono_ms();
     intend(reason, by);
+    pause_over();
     snprintf(k.kill.token, sizeof k.kill.token, "%s", token);
     k.kill.active = true;
     k.kill.sig = sig;
@@ -81,10 +82,10 @@ static i64 sooner(i64 a, i64 b) { return a == 0 ? b : b == 0 ? a : a < b ? a : b
 
 /* When the next thing here is due, by the monotonic clock; 0 = nothing. */
 i64 control_next(void) {
-    i64 next = k.kill.active ? mono_ms() + STEP_MS : 0;
+    i64 next = k.kill.active ? mono_ms() + STEP_MS : pause_next();
     if (k.leader_done || k.kill.active) return next;
     if (k.spec.timeout_ms) next = sooner(next, k.started_mono + k.spec.timeout_ms);
-    if (k.spec.idle_ms) next = sooner(next, k.last_output + k.spec.idle_ms);
+    if (k.spec.idle_ms && !k.pause.wanted) next = sooner(next, k.last_output + k.spec.idle_ms);
     return next;
 }
 
@@ -113,7 +114,7 @@ void limits_check(void) {
     if (k.leader_done || k.kill.active) return;
     i64 now = mono_ms();
     if (k.spec.timeout_ms && now >= k.started_mono + k.spec.timeout_ms) return limit("timed_out", "limit");
-    if (k.spec.idle_ms && now >= k.last_output + k.spec.idle_ms) return idle_check(now);
+    if (k.spec.idle_ms && !k.pause.wanted && now >= k.last_output + k.spec.idle_ms) return idle_check(now);
     if (k.spec.memory_sampled && k.rss > k.spec.memory_sampled) return limit("oom", "limit");
     if (k.spec.pids_sampled && k.processes > k.spec.pids_sampled) return limit("killed", "pids limit");
 }
@@ -123,8 +124,13 @@ static void obey(char *line) {
     char token[40] = "";
     if (sscanf(line, "kill %d %d %39s %n", &sig, &grace, token, &used) == 3) {
         kill_begin(sig, grace, "killed", used ? line + used : "", token);
+    } else if (sscanf(line, "pause %39s", token) == 1) {
+        pause_begin(true, token);
+    } else if (sscanf(line, "resume %39s", token) == 1) {
+        pause_begin(false, token);
     } else if (sscanf(line, "sig %d", &sig) == 1) {
         struct proc p;
+        if (sig == SIGCONT && k.pause.wanted) pause_begin(false, "");
         if (!k.leader_done && k.leader > 1 && proc_read(k.leader, &p) && p.ticks == k.leader_ticks) kill(-k.leader, sig);
     } else if (strcmp(line, "in") == 0) {
         stdin_pump();

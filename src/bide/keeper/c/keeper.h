@@ -61,6 +61,13 @@ struct kill {
     char token[40];
 };
 
+struct pause {
+    bool wanted, active; /* the tree is to be stopped; it is not yet seen to be as wanted */
+    int left;            /* processes that are not yet */
+    i64 give_up_at;
+    char token[40];
+};
+
 struct keeper {
     struct spec spec;
     struct stream stream[STREAMS];
@@ -80,6 +87,7 @@ struct keeper {
     i64 last_output, ended_mono, ended_wall, drain_until, watch_at, small_until, stall_at, guard_at, oom_until;
     char reason[16], by[BY]; /* the intent: why the job is being ended, set before the first signal */
     struct kill kill;
+    struct pause pause;
     int taken_over;
     /* usage */
     i64 cpu_ms, peak, reaped_read, reaped_written, live_read, live_written, rss, sample_at, sample_gap, last_cpu, wait_at;
@@ -131,6 +139,7 @@ bool proc_read(pid_t pid, struct proc *out);
 void tree_collect(struct tree *tree, bool thorough);
 void tree_free(struct tree *tree);
 int tree_signal(int sig, bool thorough);
+bool tree_signal_one(const struct proc *p, int sig);
 i64 io_read_file(const char *path, i64 *written);
 size_t slurp(const char *path, char *buffer, size_t room);
 
@@ -163,6 +172,13 @@ void kill_begin(int sig, i64 grace_ms, const char *reason, const char *by, const
 void kill_step(void);
 void kill_resume(void);
 i64 control_next(void);
+
+/* pause.c */
+void pause_begin(bool wanted, const char *token);
+void pause_step(void);
+void pause_resume(void);
+void pause_over(void);
+i64 pause_next(void);
 
 /* waiting.c */
 void waiting_check(void);

@@ -285,6 +285,7 @@ static void step(void) {
     }
     if (!k.leader_done && k.wait_at && now >= k.wait_at) waiting_check();
     limits_check();
+    pause_step();
     kill_step();
     if (k.leader_done && seen_done && !k.ended && k.aborted) _exit(0); /* to be started again, in the same groups */
     if (k.leader_done && seen_done && !k.ended && drained()) {
@@ -352,6 +353,7 @@ int keep(const char *folder, bool replace, int in_file, int master) {
     if (replace) {
         record_live();
         tell(T_STARTED | T_FDS | (k.in_closed ? T_INPUT : 0)); /* what the one before us may not have said */
+        pause_resume();
         kill_resume();
     }
     go_on();

@@ -138,6 +138,8 @@ void record_live(void) {
         k.stream[OUT].stalled || k.stream[ERR].stalled);
     put(&t, ",\"kill_signal\":%d,\"kill_sent\":%d,\"escalate_at\":%lld,\"signalled\":%d", k.kill.sig, k.kill.sent,
         (long long)k.kill.escalate_at, k.kill.signalled);
+    put(&t, ",\"paused\":%d,\"unpaused\":%d", k.pause.wanted, k.pause.left);
+    if (k.pause.token[0] && !k.pause.active && !k.pause.left) put_string(&t, "pause", k.pause.token);
     put_string(&t, "reason", k.reason);
     put_string(&t, "by", k.by);
     if (k.kill.token[0] && !k.kill.active) {
@@ -193,6 +195,8 @@ void record_live_load(void) {
     k.kill.sent = find_number(page, "kill_sent");
     k.kill.signalled = (int)find_number(page, "signalled");
     k.kill.escalate_at = find_number(page, "escalate_at");
+    k.pause.wanted = find_number(page, "paused");
+    find_string(page, "pause", k.pause.token, sizeof k.pause.token);
 }
 
 static void put_outcome(struct text *t) {

@@ -149,14 +149,20 @@ void tree_free(struct tree *tree) {
 }
 
 /* Signals exactly the process that was seen: the pidfd is taken first, then the start time is compared. */
-static bool signal_one(const struct proc *p, int sig) {
+bool tree_signal_one(const struct proc *p, int sig) {
     int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
     if (fd < 0) return false;
     struct proc now;
     bool sent = proc_read(p->pid, &now) && now.ticks == p->ticks &&
                 syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0;
-    if (sent && sig != SIGKILL) syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
     close(fd);
+    return sent;
+}
+
+/* One that is stopped must go on to hear anything but a KILL. */
+static bool reach(const struct proc *p, int sig) {
+    bool sent = tree_signal_one(p, sig);
+    if (sent && sig != SIGKILL) tree_signal_one(p, SIGCONT);
     return sent;
 }
 
@@ -164,7 +170,7 @@ int tree_signal(int sig, bool thorough) {
     struct tree tree = {0};
     int sent = 0;
     tree_collect(&tree, thorough);
-    for (int i = 0; i < tree.n; i++) sent += signal_one(&tree.at[i], sig);
+    for (int i = 0; i < tree.n; i++) sent += reach(&tree.at[i], sig);
     tree_free(&tree);
     return sent;
 }

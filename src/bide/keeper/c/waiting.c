@@ -90,15 +90,18 @@ static bool asks(pid_t pid) {
     }
 }
 
+/* One that is stopped asks for nothing, whatever it was doing. */
+static bool stopped(const struct proc *p) { return p->state == 'T' || p->state == 't'; }
+
 void waiting_check(void) {
     i64 now = mono_ms();
     k.wait_at = 0;
     if (!(k.spec.use_stdin || k.spec.pty) || k.in_closed || k.leader_done) return;
     bool quiet = now - k.last_output >= QUIET_MS, found = false;
-    if (quiet && !stdin_pending() && know_input()) {
+    if (quiet && !k.pause.wanted && !stdin_pending() && know_input()) {
         struct tree tree = {0};
         tree_collect(&tree, false);
-        for (int i = 0; i < tree.n && !found; i++) found = asks(tree.at[i].pid);
+        for (int i = 0; i < tree.n && !found; i++) found = !stopped(&tree.at[i]) && asks(tree.at[i].pid);
         tree_free(&tree);
     }
     k.wait_at = quiet ? now + AGAIN_MS : k.last_output + QUIET_MS;

@@ -1,0 +1,58 @@
+"""A folder whose job waits for its turn: its spec names no boot, so that nobody can have started it in any.
+
+The name of the boot is written into the spec, and synced, before a keeper is asked for: from then on the job may have
+run. Whatever crashes, and however often, a job that waits is told from one that may have run.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from bide.keeper import groups
+from bide.keeper.folder import read_small
+from bide.model.limits import Limits
+
+NO_BOOT = ""
+_HEAD = 256
+_MARK = b"\0boot=\0"
+
+
+def is_held(path: str) -> bool:
+    """Whether its job was never let go of."""
+    try:
+        with open(os.path.join(path, "spec"), "rb", buffering=0) as file:
+            return _MARK in file.read(_HEAD)
+    except OSError:
+        return False
+
+
+def sync(path: str) -> None:
+    """Return when the spec is on disk."""
+    with open(os.path.join(path, "spec"), "rb") as file:
+        os.fsync(file.fileno())
+
+
+def let_go(path: str, boot: str, job: str, limits: Limits) -> None:
+    """Say, on disk, that its job may run in this boot; what its limits need is made again if a restart took it.
+
+    Raises OSError, and then nothing was said.
+    """
+    groups.make(job, limits)
+    spec, temporary = os.path.join(path, "spec"), os.path.join(path, "spec.tmp")
+    data = read_small(spec)
+    if data is None:
+        raise FileNotFoundError(spec)
+    changed = data.replace(_MARK, b"\0boot=" + os.fsencode(boot) + b"\0", 1)
+    with suppress(FileNotFoundError):
+        os.unlink(temporary)
+    with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(changed)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(temporary, spec)
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,118 @@
+"""Groups: what may be set for them while we run, over what config.toml says, and kept in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bide.api import Group
+from bide.model.errors import BadRequest
+from bide.model.schedule import ALL, Rules
+from bide.model.turn import Turn, check_turn
+from bide.runtime.core import Core
+from bide.settings import QueueSettings
+from bide.store.faults import DatabaseCorrupt
+
+_MOST = 1_000_000
+
+Row = tuple[str, bool, int | None, bool]
+"""What the database has of a group: name, whether its limit was set, the limit, whether it is paused."""
+
+
+def rules(settings: QueueSettings, rows: Sequence[Row]) -> Rules:
+    """What holds: the settings, and over them what was set while a runtime ran."""
+    limits = dict(settings.groups)
+    if settings.running is not None:
+        limits[ALL] = settings.running
+    for name, limited, most, _ in rows:
+        if limited and most is None:
+            limits.pop(name, None)
+        elif limited and most is not None:
+            limits[name] = most
+    return Rules(limits, frozenset(name for name, _, _, paused in rows if paused))
+
+
+@dataclass(slots=True)
+class _Set:
+    """What was set for one group."""
+
+    limited: bool = False
+    most: int | None = None
+    paused: bool = False
+
+
+class LocalGroups:
+    """Implements api.Groups in this process."""
+
+    def __init__(self, core: Core) -> None:
+        """With what was set before."""
+        self._core = core
+        self._set = {name: _Set(limited, most, paused) for name, limited, most, paused in core.store.groups()}
+        core.keeping.renewed = self._keep_all
+
+    async def list(self) -> tuple[Group, ...]:
+        """See api.Groups.list."""
+        queue = self._core.queue
+        waiting = queue.waiting()
+        names = {*queue.rules.limits, *queue.rules.paused, *queue.busy, *waiting} - {ALL}
+        return tuple(self._group(name, waiting) for name in (ALL, *sorted(names)))
+
+    async def limit(self, group: str | None, most: int | None) -> Group:
+        """See api.Groups.limit."""
+        if most is not None and not 0 <= most <= _MOST:
+            raise BadRequest(detail=f"a limit is a whole number from 0 to {_MOST}, not {most}; give none for no limit")
+        name = _name(group)
+        return await self._change(name, _Set(limited=True, most=most, paused=self._of(name).paused))
+
+    async def pause(self, group: str | None) -> Group:
+        """See api.Groups.pause."""
+        name = _name(group)
+        return await self._change(name, _Set(self._of(name).limited, self._of(name).most, paused=True))
+
+    async def resume(self, group: str | None) -> Group:
+        """See api.Groups.resume."""
+        name = _name(group)
+        return await self._change(name, _Set(self._of(name).limited, self._of(name).most, paused=False))
+
+    def _of(self, name: str) -> _Set:
+        return self._set.get(name, _Set())
+
+    async def _change(self, name: str, new: _Set) -> Group:
+        """On disk first, then in force."""
+        try:
+            await self._keep(name, new)
+        except DatabaseCorrupt:
+            self._core.keeping.renew()
+            await self._keep(name, new)
+        self._set[name] = new
+        rows = [(key, one.limited, one.most, one.paused) for key, one in self._set.items()]
+        self._core.queue.change(rules(self._core.settings.queue, rows))
+        return self._group(name, self._core.queue.waiting())
+
+    async def _keep(self, name: str, new: _Set) -> None:
+        store = self._core.store
+        await self._core.hub.settled(store.set_group(name, limited=new.limited, most=new.most, paused=new.paused))
+
+    def _keep_all(self) -> None:
+        """The database is a new one."""
+        for name, one in self._set.items():
+            self._core.store.set_group(name, limited=one.limited, most=one.most, paused=one.paused)
+
+    def _group(self, name: str, waiting: dict[str, int]) -> Group:
+        queue = self._core.queue
+        return Group(
+            name=name or None,
+            limit=queue.rules.limits.get(name),
+            paused=name in queue.rules.paused,
+            running=queue.busy.get(name, 0) if name else sum(queue.busy.values()),
+            waiting=waiting.get(name, 0) if name else sum(waiting.values()),
+        )
+
+
+def _name(group: str | None) -> str:
+    if group is None:
+        return ALL
+    if not group:
+        raise BadRequest(detail="a group's name cannot be empty; leave it out for all jobs")
+    check_turn(Turn(group=group))
+    return group
