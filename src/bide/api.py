@@ -70,6 +70,8 @@ class Filter:
     label: str | None = None
     kind: str | None = None
     name: str | None = None
+    parent: str | None = None
+    """Started from this job."""
     since: datetime | None = None
     """Created at this time or later."""
     until: datetime | None = None
@@ -137,8 +139,14 @@ class Jobs(Protocol):
         """
         ...
 
-    async def send(self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None) -> Job:
-        """Write bytes to a job's stdin or terminal, close it, or send its process group a signal."""
+    async def send(
+        self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None, at: int | None = None
+    ) -> Job:
+        """Write bytes to a job's stdin or terminal, close it, or send its process group a signal.
+
+        With `at`, the data is what begins at this byte of all its input: what is there already is not written again, so
+        that whoever does not know whether it was heard can say it once more.
+        """
         ...
 
     async def kill(

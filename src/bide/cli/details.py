@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def details(job: "Json") -> "Iterator[tuple[str, str]]":
     """The lines of the page, as (name, text); what is not so is left out."""
     yield "job", job["id"]
-    for name in ("name", "label", "owner", "session"):
+    for name in ("name", "label", "owner", "session", "parent"):
         if job[name]:
             yield name, one_line(job[name])
     yield "command", one_line(job["command"])
@@ -32,6 +32,14 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     for name in ("alive",) if job["alive"] else ("survivors",):
         for process in job[name]:
             yield ("still runs" if name == "alive" else "outlived"), f"{process['pid']} {one_line(process['command'])}"
+
+
+def children(page: "Json") -> "Iterator[tuple[str, str]]":
+    """A line for each job that was started from it, newest first."""
+    for job in page["jobs"]:
+        yield "child", f"{job['id']} {short_status(job)}: {one_line(job['command'])}"
+    if page["next"]:
+        yield "child", f"and older ones; see them with: bide ls --all --parent {page['jobs'][0]['parent']}"
 
 
 def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":

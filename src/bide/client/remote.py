@@ -98,10 +98,13 @@ class RemoteJobs:
         headers, data = await self._transport.raw("GET", f"{_path(job)}/output", query=query)
         return _slice(stream, headers, data)
 
-    async def send(self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None) -> Job:
-        """See api.Jobs.send. Not asked again if the daemon dies meanwhile: it might then be sent twice."""
-        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal}
-        return job_from_json(await self._transport.call("POST", f"{_path(job)}/send", body, again=False))
+    async def send(
+        self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None, at: int | None = None
+    ) -> Job:
+        """See api.Jobs.send. Without `at` not asked again if the daemon dies meanwhile: it might then be sent twice."""
+        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal, "at": at}
+        again = at is not None and signal is None
+        return job_from_json(await self._transport.call("POST", f"{_path(job)}/send", body, again=again))
 
     async def kill(
         self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"

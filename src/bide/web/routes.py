@@ -48,6 +48,7 @@ _SEND: dict[str, fields.Kind] = {
     "base64": fields.is_text,
     "eof": fields.is_flag,
     "signal": fields.is_whole,
+    "at": fields.is_whole,
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
 
@@ -160,7 +161,8 @@ class Routes:
             data = base64.b64decode(body.get("base64", ""), validate=True) or body.get("text", "").encode()
         except binascii.Error as error:
             raise BadRequest(detail=f"field 'base64' of 'send' cannot be decoded: {error}") from error
-        sent = await self.jobs.send(job, data=data, eof=body.get("eof", False), signal=body.get("signal"))
+        eof, signal, at = body.get("eof", False), body.get("signal"), body.get("at")
+        sent = await self.jobs.send(job, data=data, eof=eof, signal=signal, at=at)
         await reply.json(job_to_json(sent))
 
     async def on_kill(self, request: HttpRequest, reply: Reply, job: str) -> None:

@@ -1,0 +1,119 @@
+"""Runs the code as `python -c` would: the same modules, arguments, signals and exit codes; and top-level `await`."""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, TracebackType
+
+_NAME = "<string>"
+_ALLOW_AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_AWAITS = 0x80  # inspect.CO_COROUTINE
+
+
+def run() -> None:
+    """Run what our arguments say, as the module `__main__`."""
+    # As bytes, so that a coding line in it counts and no locale can change it.
+    source = b"".join([os.fsencode(word) for word in sys.argv[1:]])
+    sys.argv[:] = ["-c"]
+    main = type(sys)("__main__")
+    names = main.__dict__
+    names["__builtins__"] = sys.modules["builtins"]
+    names["__loader__"] = sys.modules["_frozen_importlib"].BuiltinImporter
+    # Nothing that looks at the main module (pickle, multiprocessing, pdb) should find ours.
+    sys.modules["__main__"] = main
+    _show_lines(source)
+    try:
+        code = compile(source, _NAME, "exec", _ALLOW_AWAIT, dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        _hide_us(error, None)
+        raise
+    _execute(code, names)
+
+
+def _execute(code: "CodeType", names: "dict[str, object]") -> None:
+    from .session import Session  # noqa: PLC0415 - not before the code is known to be code
+
+    session = Session()
+    names["session"], names["cmd"] = session, _cmd
+    try:
+        if code.co_flags & _AWAITS:
+            import asyncio  # noqa: PLC0415 - only code that awaits pays for it
+
+            asyncio.run(eval(code, names))  # noqa: S307 - running code is what we are for
+        else:
+            exec(code, names)  # noqa: S102 - likewise
+    except SystemExit as leave:
+        session.failed = leave.code not in (None, 0)
+        raise
+    except BaseException as error:
+        session.failed = True
+        _hide_us(error, code)
+        raise
+
+
+def _cmd(name: object, *args: object) -> object:
+    """An external command, as a job of its own: cmd('ls', '-la').exec(), or: for line in cmd('ls', ['-la'])."""
+    from .commands import Command  # noqa: PLC0415 - only code that uses it pays for it
+
+    return Command.of(name, args)
+
+
+_cmd.__name__ = _cmd.__qualname__ = "cmd"
+
+
+def _show_lines(source: bytes) -> None:
+    """Let tracebacks show lines of the code: whoever imports `linecache` finds them in it."""
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> object:  # noqa: ARG004
+            if name != "linecache":
+                return None
+            sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not Finder]
+            spec = sys.modules["_frozen_importlib"]._find_spec(name, path)
+            load = spec.loader.exec_module
+
+            def loaded(module: object) -> None:
+                load(module)
+                lines = source.decode("utf-8", "replace").splitlines(keepends=True)
+                module.cache[_NAME] = len(source), None, lines, _NAME
+
+            spec.loader.exec_module = loaded
+            return spec
+
+    if "linecache" not in sys.modules:
+        sys.meta_path.insert(0, Finder)
+
+
+def _hide_us(error: BaseException, code: "CodeType | None") -> None:
+    """Have the error shown as if the code had been run by Python itself, whoever shows it."""
+    # Imported now: it evaluates text, and the interpreter would forget by that whether it was interrupted.
+    import traceback  # noqa: PLC0415 - only a failure pays for it
+
+    show = sys.excepthook
+
+    def shown(kind: "type[BaseException]", value: BaseException, trace: "TracebackType | None") -> None:
+        theirs = _from_code(trace, code)
+        value.__traceback__ = theirs
+        if show is sys.__excepthook__ and sys.version_info < (3, 13):
+            # Before 3.13 the interpreter's own printing knows no lines but those of files.
+            traceback.print_exception(kind, value, theirs)
+        else:
+            show(kind, value, theirs)
+
+    sys.excepthook = shown
+
+
+def _from_code(trace: "TracebackType | None", code: "CodeType | None") -> "TracebackType | None":
+    """The part of a traceback that begins in the code; all of it but our own if none does."""
+    here = __file__.rpartition("/")[0]
+    rest = trace
+    while rest is not None and rest.tb_frame.f_code is not code:
+        rest = rest.tb_next
+    if rest is None and code is not None:
+        rest = trace
+        while rest is not None and rest.tb_frame.f_code.co_filename.startswith(here):
+            rest = rest.tb_next
+    return rest
