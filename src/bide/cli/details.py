@@ -18,6 +18,8 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     for name in ("name", "label", "owner", "session", "parent"):
         if job[name]:
             yield name, one_line(job[name])
+    if job["kind"] != "shell":
+        yield "kind", job["kind"]
     yield "command", one_line(job["command"])
     yield "folder", one_line(job["cwd"])
     how = [name for name in ("stdin", "pty", "merge") if job[name]] + ([] if job["fence"] else ["no fence"])

@@ -97,7 +97,7 @@ def _hide_us(error: BaseException, code: "CodeType | None") -> None:
     def shown(kind: "type[BaseException]", value: BaseException, trace: "TracebackType | None") -> None:
         theirs = _from_code(trace, code)
         value.__traceback__ = theirs
-        if show is sys.__excepthook__ and sys.version_info < (3, 13):
+        if show is sys.__excepthook__ and code is not None and sys.version_info < (3, 13):
             # Before 3.13 the interpreter's own printing knows no lines but those of files.
             traceback.print_exception(kind, value, theirs)
         else:

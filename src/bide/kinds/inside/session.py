@@ -89,7 +89,7 @@ class Session:
         if os.getpid() != self._pid:
             return  # a fork of the code has no say
         try:
-            records = [b"cwd=" + os.getcwdb()] if os.path.isdir(".") else []
+            records = [b"cwd=" + folder for folder in _here()]
             records += [b"env=" + name + b"=" + value for name, value in os.environb.items()]
             if self._vars is not None:
                 records.append(b"vars=" + _said(self._vars))
@@ -99,6 +99,14 @@ class Session:
             if not self.failed:
                 sys.stdout.flush()
                 os._exit(1)
+
+
+def _here() -> "list[bytes]":
+    """The folder, unless it was removed."""
+    try:
+        return [os.getcwdb()]
+    except FileNotFoundError:
+        return []
 
 
 def _kept() -> "dict[str, object]":

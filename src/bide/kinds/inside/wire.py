@@ -21,9 +21,14 @@ else:
 
 PATIENCE = 60.0
 """Seconds in a row that no daemon answers; recovery of many jobs comes before the first answer."""
+_ASK_AGAIN = 10.0
 _PATH_MAX = 107
 _CHUNK = 256 * 1024
 _ABSENT = (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR, errno.EAGAIN)
+
+
+asked = [-_ASK_AGAIN]
+"""When a daemon was last asked for; forgotten as soon as one answers."""
 
 
 class CommandError(RuntimeError):
@@ -81,6 +86,7 @@ class Answer:
             raise Gone(str(error)) from error
         while b"\r\n\r\n" not in self.buffer:
             self.buffer += self.read()
+        asked[0] = -_ASK_AGAIN
         lines, _, self.buffer = self.buffer.partition(b"\r\n\r\n")
         first, *rest = lines.decode("latin-1").split("\r\n")
         self.status = int(first.split(" ")[1])
@@ -157,7 +163,8 @@ def revive(since: float, gone: Gone) -> float:
     if server and b"bide.daemon" not in server[1]:
         detail = f"process {server[0]} serves {HOME!r} by bide.local(), without a daemon that could be asked"
         raise CommandError(f"cmd() starts jobs of their own, but {detail}; use bide.connect() there")
-    if not server:
+    if not server and time.monotonic() - asked[0] > _ASK_AGAIN:
+        asked[0] = time.monotonic()
         _start_daemon()
     return min(0.01 + waited / 4, 0.25)
 
@@ -167,8 +174,9 @@ def _server() -> "tuple[int, bytes] | None":
     try:
         with open(os.path.join(HOME, "lock"), "rb") as lock:
             pid = int(lock.read())
-        with open(f"/proc/{pid}/cmdline", "rb") as words:
-            return pid, words.read() or b"bide.daemon"
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read()
+        return (pid, words) if words else None  # a process that only waits to be collected has none
     except (OSError, ValueError):
         return None
 
