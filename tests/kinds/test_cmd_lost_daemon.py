@@ -108,7 +108,9 @@ open({str(answer)!r}, "w").write(cmd("echo", "ran").exec().result().stdout)
     await eventually(lambda: answer.exists() and answer.read_text() == "ran\n")
 
 
-async def test_a_command_that_is_asked_for_while_daemons_die_runs_once(remote: Jobs, home: Path, tmp_path: Path) -> None:
+async def test_a_command_that_is_asked_for_while_daemons_die_runs_once(
+    remote: Jobs, home: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     log.touch()
     code = f"""

@@ -69,6 +69,6 @@ async def test_where_there_is_no_python_nothing_is_started(
     local: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
-    with pytest.raises(BadRequest, match="no Python was found for code in .*; make a virtual environment there"):
+    with pytest.raises(BadRequest, match=r"no Python was found for code in .*; make a virtual environment there"):
         await local.run("print(1)", language="python", cwd=str(tmp_path), base_env={}, env={"PATH": str(tmp_path)})
     assert (await local.list()).jobs == ()

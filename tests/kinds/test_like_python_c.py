@@ -47,7 +47,9 @@ async def test_it_is_as_if_python_had_run_it(local: Jobs, tmp_path: Path, code: 
     assert (ended(ran.job).end.exit_code, out(ran), err(ran)) == by_python(code, tmp_path)
 
 
-@pytest.mark.parametrize("code", ["x = 1\nif x\n  pass", "print('begun')\nx = (", "await = 1", "\tx\n y", "'\\ud800'.x y"])
+@pytest.mark.parametrize(
+    "code", ["x = 1\nif x\n  pass", "print('begun')\nx = (", "await = 1", "\tx\n y", "'\\ud800'.x y"]
+)
 async def test_a_syntax_error_is_shown_as_pythons_own_and_nothing_runs(jobs: Jobs, tmp_path: Path, code: str) -> None:
     ran = await python(jobs, code)
     assert (ended(ran.job).end.exit_code, out(ran), err(ran)) == by_python(code, tmp_path)
@@ -68,7 +70,7 @@ async def test_a_traceback_shows_the_codes_own_lines_and_none_of_ours(jobs: Jobs
 async def test_a_traceback_of_code_that_awaits_is_as_short(jobs: Jobs, first: str) -> None:
     ran = await python(jobs, f"{first}\nawait asyncio.sleep(0)\nraise ValueError('no')")
     assert re.sub(r"\n +[~^]+", "", err(ran)) == (
-        'Traceback (most recent call last):\n  File "<string>", line 3, in <module>\n    raise ValueError(\'no\')\n'
+        "Traceback (most recent call last):\n  File \"<string>\", line 3, in <module>\n    raise ValueError('no')\n"
         "ValueError: no\n"
     )
 
@@ -140,9 +142,7 @@ PYTHONS = sorted({sys.executable, *glob(str(Path.home() / ".pyenv/versions/3.*/b
 def test_the_runner_runs_on_every_python_of_this_machine_from_3_8_on(tmp_path: Path, program: str) -> None:
     code = "import sys\nprint(sys.version_info >= (3, 8), session.vars, await _())"
     code = f"async def _(): return session.cwd\n{code}"
-    done = subprocess.run(
-        [program, RUNNER, code], env=HERE, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([program, RUNNER, code], env=HERE, cwd=tmp_path, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         assert done.stdout == f"True {{}} {tmp_path}\n"
     else:

@@ -10,6 +10,7 @@ from tests.support.patience import ended
 from bide import Filter, Job
 from bide.api import Jobs
 from bide.model.errors import JobNotFound
+from bide.model.request import RunOptions
 
 BIDE = f"{sys.executable} -P -m bide"
 
@@ -36,7 +37,9 @@ async def test_a_parent_can_be_given_by_id_or_name(jobs: Jobs) -> None:
 async def test_a_parent_that_is_unknown_or_of_another_home_is_left_out(jobs: Jobs, home: Path) -> None:
     parent = (await jobs.run("true")).job
     elsewhere = inside(parent, home, BIDE_HOME="/elsewhere", BIDE_SESSION="there")
-    for options in ({"base_env": elsewhere}, {"parent": "nobody"}, {"base_env": {**elsewhere, "BIDE_JOB": "j0000000000"}}):
+    unknown = inside(parent, home, BIDE_JOB="j0000000000")
+    ways: list[RunOptions] = [{"base_env": elsewhere}, {"parent": "nobody"}, {"base_env": unknown}]
+    for options in ways:
         child = (await jobs.run("true", **options)).job
         assert (child.parent, child.session) == (None, None)
 

@@ -15,7 +15,8 @@ HERE = {"VIRTUAL_ENV": sys.prefix}
 async def python(jobs: Jobs, code: str, **options: Unpack[RunOptions]) -> Ran:
     """Run Python code to its end."""
     options["env"] = {**HERE, **options.get("env", {})}
-    return await jobs.run(code, language="python", **options)
+    options["language"] = "python"
+    return await jobs.run(code, **options)
 
 
 async def printed(jobs: Jobs, code: str, **options: Unpack[RunOptions]) -> str:

@@ -18,10 +18,14 @@ def read_code(language: str, given: str | None, words: "Sequence[str]", *, stdin
     if given is not None:
         return given
     if not words:
-        raise Usage(detail=f"there is no code to run; give it with -c, as a FILE, or with - on stdin: --lang {language} -")
+        raise Usage(
+            detail=f"there is no code to run; give it with -c, as a FILE, or with - on stdin: --lang {language} -"
+        )
     if len(words) > 1:
         program = "python3" if language == "python" else "bash"
-        raise Usage(detail=f"code takes no arguments; run the file as a command: bide run -- {program} {' '.join(words)}")
+        raise Usage(
+            detail=f"code takes no arguments; run the file as a command: bide run -- {program} {' '.join(words)}"
+        )
     if words[0] == "-" and stdin:
         raise Usage(detail="stdin has the code, so it cannot be the job's stdin as well; put the code in a file")
     return _read(words[0])
@@ -35,7 +39,9 @@ def _read(name: str) -> str:
         while piece := os.read(fd, _CHUNK):
             data += piece
     except OSError as error:
-        raise Usage(detail=f"cannot read code from {name!r}: {error.strerror}; a file of code follows --lang") from error
+        raise Usage(
+            detail=f"cannot read code from {name!r}: {error.strerror}; a file of code follows --lang"
+        ) from error
     if not data.strip():
         raise Usage(detail=f"there is no code in {'stdin' if name == '-' else repr(name)}")
     if b"\0" in data:

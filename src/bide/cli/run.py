@@ -74,7 +74,7 @@ def configure(parser: "Parser") -> None:
         "bide run --bg --name build -- make -j4      # then: bide wait build",
         "bide run --timeout 10m --memory 2G -c 'npm ci && npm test'",
         "echo hello | bide run --stdin -- cat",
-        "bide run --lang python -c 'print((await cmd(\"git\", \"status\").exec()).stdout)'",
+        'bide run --lang python -c \'print((await cmd("git", "status").exec()).stdout)\'',
         "bide run --lang python report.py            # the project's Python: .venv, else python3",
     )
 

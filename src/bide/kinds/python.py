@@ -20,7 +20,9 @@ def argv(code: str, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """The interpreter, the runner, and the code in as many words as it takes."""
     size = len(os.fsencode(code))
     if size > CODE_MAX:
-        detail = f"the code has {size} bytes, and {CODE_MAX} can be handed to an interpreter; put it in a file and run that"
+        detail = (
+            f"the code has {size} bytes, and {CODE_MAX} can be handed to an interpreter; put it in a file and run that"
+        )
         raise BadRequest(detail=detail)
     return (interpreter(cwd, env), RUNNER, *(code[at : at + _WORD] for at in range(0, len(code), _WORD)))
 

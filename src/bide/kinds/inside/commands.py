@@ -9,6 +9,7 @@ from .session import JOB
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Iterator
+    from typing import Any
 
     from .jobs import Result
     from .wire import Json
@@ -28,14 +29,15 @@ class Command:
         self._source = source
 
     @staticmethod
-    def of(name: object, args: "tuple[object, ...]") -> "Command":
+    def of(name: object, args: "tuple[Any, ...]") -> "Command":
         """From the arguments of `cmd`: words one by one, or one list of them. Raises TypeError."""
+        words: Any = args
         if len(args) == 1 and isinstance(args[0], (list, tuple)):
-            args = tuple(args[0])
-        words = tuple(_word(one) for one in (name, *args))
-        if not words[0].strip():
+            (words,) = args
+        command = Command(tuple([_word(one) for one in (name, *words)]))
+        if not command.words[0].strip():
             raise ValueError("cmd() needs the name of a command, as in cmd('ls', '-la')")
-        return Command(words)
+        return command
 
     def __repr__(self) -> str:
         return f"cmd({', '.join(map(repr, self.words))})"
@@ -44,11 +46,18 @@ class Command:
         """The same command with this as its stdin."""
         return Command(self.words, _bytes(data))
 
-    def pipe(self, other: "Command") -> "Command":
+    def pipe(self, other: object) -> "Command":
         """The other command with this one's stdout as its stdin; `a | b` says the same."""
-        return _piped(self, other)
+        if not isinstance(other, Command):
+            raise TypeError(f"a command can be piped into a command, not into {type(other).__name__}")
+        return other.__ror__(self)
 
     __or__ = pipe
+
+    def __ror__(self, source: "Command | Running") -> "Command":
+        """This command with the stdout of another, which may run already, as the stdin of all of it."""
+        before = self._source
+        return Command(self.words, source=source if not isinstance(before, Command) else before.__ror__(source))
 
     def exec(self, stdin: "str | bytes | None" = None) -> Running:
         """Start it. What is returned runs already: await it, call `result()`, or go over its lines."""
@@ -79,17 +88,10 @@ class Command:
         return started
 
 
-def _piped(source: "Command | Running", target: object) -> Command:
-    if not isinstance(target, Command):
-        raise TypeError(f"a command can be piped into a command, not into {type(target).__name__}")
-    if target._source is not None:
-        return Command(target.words, source=_piped(source, target._source))
-    return Command(target.words, source=source)
-
-
-def _word(value: object) -> str:
+def _word(value: "Any") -> str:
+    word: Any = value
     if isinstance(value, (str, bytes, os.PathLike)):
-        return os.fsdecode(value)
+        return os.fsdecode(word)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     raise TypeError(f"the words of a command are text, paths or numbers, not {type(value).__name__}: {value!r}")
@@ -120,22 +122,6 @@ def _run(words: "tuple[str, ...]", *, stdin: bool) -> "Json":
 def _feed(job: str, data: bytes) -> None:
     """All of the input, and its end."""
     for at in range(0, len(data), _PIECE):
-        if not send(job, data[at : at + _PIECE], at):
+        if not wire.send(job, data[at : at + _PIECE], at):
             return
-    send(job, b"", len(data), eof=True)
-
-
-def send(job: str, data: bytes, at: int, *, eof: bool = False) -> "Json | None":
-    """Input from this place on, once however often it is asked; the job, or None if it takes no more."""
-    from binascii import b2a_base64  # noqa: PLC0415 - only input pays for it
-
-    body: Json = {"base64": b2a_base64(data, newline=False).decode("ascii"), "at": at, "eof": eof}
-    try:
-        return wire.call("POST", f"/v1/jobs/{job}/send", body)
-    except wire.CommandError as error:
-        if error.code in ("job_ended", "no_stdin"):
-            return None
-        raise
-
-
-Running.__or__ = Running.pipe = _piped
+    wire.send(job, b"", len(data), eof=True)

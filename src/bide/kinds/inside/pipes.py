@@ -4,7 +4,6 @@ import threading
 import time
 
 from . import wire
-from .commands import send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class Pipe(threading.Thread):
             if int(headers["bide-offset"]) > at:
                 raise wire.CommandError(f"output of {self._source.id} was dropped before it was passed on", "lost")
             if data:
-                taken = send(self._target.id, data, at)
+                taken = wire.send(self._target.id, data, at)
                 at += len(data)
                 if taken is None:
                     self._break()
@@ -55,7 +54,7 @@ class Pipe(threading.Thread):
                 break
             elif self._held:
                 self._hold(held=False)
-        send(self._target.id, b"", at, eof=True)
+        wire.send(self._target.id, b"", at, eof=True)
 
     def _pace(self, ahead: int, pending: "dict[str, int]") -> None:
         """Hold the source while it is far ahead or the target far behind: nothing tells of input that was taken."""

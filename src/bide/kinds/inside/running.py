@@ -6,6 +6,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, TracebackType
+    from typing import Any
 
 _NAME = "<string>"
 _ALLOW_AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -26,8 +27,8 @@ def run() -> None:
     _show_lines(source)
     try:
         code = compile(source, _NAME, "exec", _ALLOW_AWAIT, dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        _hide_us(error, None)
+    except (SyntaxError, ValueError):
+        _hide_us(None)
         raise
     _execute(code, names)
 
@@ -47,9 +48,9 @@ def _execute(code: "CodeType", names: "dict[str, object]") -> None:
     except SystemExit as leave:
         session.failed = leave.code not in (None, 0)
         raise
-    except BaseException as error:
+    except BaseException:
         session.failed = True
-        _hide_us(error, code)
+        _hide_us(code)
         raise
 
 
@@ -67,15 +68,14 @@ def _show_lines(source: bytes) -> None:
     """Let tracebacks show lines of the code: whoever imports `linecache` finds them in it."""
 
     class Finder:
-        @staticmethod
-        def find_spec(name: str, path: object = None, target: object = None) -> object:  # noqa: ARG004
+        def find_spec(self, name: str, path: object = None, target: object = None) -> object:  # noqa: ARG002
             if name != "linecache":
                 return None
-            sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not Finder]
-            spec = sys.modules["_frozen_importlib"]._find_spec(name, path)
+            sys.meta_path[:] = [one for one in sys.meta_path if one is not finder]
+            spec = sys.modules["_frozen_importlib"]._find_spec(name, path)  # noqa: SLF001 - as `import` does
             load = spec.loader.exec_module
 
-            def loaded(module: object) -> None:
+            def loaded(module: "Any") -> None:
                 load(module)
                 lines = source.decode("utf-8", "replace").splitlines(keepends=True)
                 module.cache[_NAME] = len(source), None, lines, _NAME
@@ -83,12 +83,13 @@ def _show_lines(source: bytes) -> None:
             spec.loader.exec_module = loaded
             return spec
 
+    finder: Any = Finder()
     if "linecache" not in sys.modules:
-        sys.meta_path.insert(0, Finder)
+        sys.meta_path.insert(0, finder)
 
 
-def _hide_us(error: BaseException, code: "CodeType | None") -> None:
-    """Have the error shown as if the code had been run by Python itself, whoever shows it."""
+def _hide_us(code: "CodeType | None") -> None:
+    """Have the error that goes on from here shown as if the code had been run by Python itself, whoever shows it."""
     # Imported now: it evaluates text, and the interpreter would forget by that whether it was interrupted.
     import traceback  # noqa: PLC0415 - only a failure pays for it
 

@@ -5,7 +5,12 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import MutableMapping
+    from typing import Any
+
+    Dict = dict[str, Any]
+else:
+    Dict = dict
 
 HOME = os.environ.get("BIDE_HOME", "")
 JOB = os.environ.get("BIDE_JOB", "")
@@ -18,7 +23,7 @@ class CannotKeep(ValueError):
     """A variable that JSON cannot say."""
 
 
-class Vars(dict):  # pyright: ignore[reportMissingTypeArgument] - of anything
+class Vars(Dict):
     """Variables that are kept between runs, as items or as attributes."""
 
     def __getattr__(self, name: str) -> object:
@@ -81,8 +86,8 @@ class Session:
             self._vars = Vars(_kept())
         return self._vars
 
-    @vars.setter
-    def vars(self, given: "Mapping[str, object]") -> None:
+    @vars.setter  # noqa: A003 - the setter of this property, not the builtin
+    def vars(self, given: Vars) -> None:
         self._vars = Vars(given)
 
     def _leave(self) -> None:
@@ -95,7 +100,8 @@ class Session:
                 records.append(b"vars=" + _said(self._vars))
             _write([*records, b"end=1"])
         except (CannotKeep, OSError) as error:
-            print(f"bide: {error}; nothing of the session was changed", file=sys.stderr, flush=True)
+            sys.stderr.write(f"bide: {error}; nothing of the session was changed\n")
+            sys.stderr.flush()
             if not self.failed:
                 sys.stdout.flush()
                 os._exit(1)
@@ -109,7 +115,7 @@ def _here() -> "list[bytes]":
         return []
 
 
-def _kept() -> "dict[str, object]":
+def _kept() -> Dict:
     if not _FOLDER:
         return {}
     import json  # noqa: PLC0415 - only code that uses variables pays for it
@@ -122,7 +128,8 @@ def _said(found: Vars) -> bytes:
     """All variables as JSON. Raises CannotKeep, which names the one that cannot be said."""
     import json  # noqa: PLC0415 - likewise
 
-    for name, value in found.items():
+    names: Any = found
+    for name, value in names.items():
         if not isinstance(name, str):
             raise CannotKeep(f"session.vars[{name!r}] cannot be kept: names are text")
         try:
@@ -133,15 +140,16 @@ def _said(found: Vars) -> bytes:
     return json.dumps(found).encode("ascii")
 
 
-def _check(value: object) -> None:
+def _check(value: "Any") -> None:
     """Refuse keys that JSON would make into text without a word."""
+    held: Any = value
     if isinstance(value, dict):
-        for key, inner in value.items():
+        for key, inner in held.items():
             if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} is not text, which JSON asks of keys")
             _check(inner)
     elif isinstance(value, (list, tuple)):
-        for inner in value:
+        for inner in held:
             _check(inner)
 
 

@@ -11,6 +11,6 @@ package = type(sys)("_bide")
 package.__path__ = [__file__.rpartition("/")[0]]
 sys.modules["_bide"] = package
 
-from _bide.running import run
+from _bide.running import run  # noqa: E402  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
 run()

@@ -68,6 +68,19 @@ def get(
         return answer.headers, data
 
 
+def send(job: str, data: bytes, at: int, *, eof: bool = False) -> "Json | None":
+    """Input from this place on, once however often it is asked; the job, or None if it takes no more."""
+    from binascii import b2a_base64  # noqa: PLC0415 - only input pays for it
+
+    body: Json = {"base64": b2a_base64(data, newline=False).decode("ascii"), "at": at, "eof": eof}
+    try:
+        return call("POST", f"/v1/jobs/{job}/send", body)
+    except CommandError as error:
+        if error.code in ("job_ended", "no_stdin"):
+            return None
+        raise
+
+
 class Answer:
     """One request on a connection of its own, and its answer as far as it was read."""
 
@@ -176,9 +189,9 @@ def _server() -> "tuple[int, bytes] | None":
             pid = int(lock.read())
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read()
-        return (pid, words) if words else None  # a process that only waits to be collected has none
     except (OSError, ValueError):
         return None
+    return (pid, words) if words else None  # a process that only waits to be collected has none
 
 
 def _start_daemon() -> None:
