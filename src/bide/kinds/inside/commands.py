@@ -57,7 +57,9 @@ class Command:
     def __ror__(self, source: "Command | Running") -> "Command":
         """This command with the stdout of another, which may run already, as the stdin of all of it."""
         before = self._source
-        return Command(self.words, source=source if not isinstance(before, Command) else before.__ror__(source))
+        if self._data is not None or isinstance(before, Running):
+            raise ValueError(f"{self!r} has a stdin already; nothing can be piped into it")
+        return Command(self.words, source=source if before is None else before.__ror__(source))
 
     def exec(self, stdin: "str | bytes | None" = None) -> Running:
         """Start it. What is returned runs already: await it, call `result()`, or go over its lines."""
@@ -103,20 +105,24 @@ def _bytes(data: "str | bytes") -> bytes:
 
 def _run(words: "tuple[str, ...]", *, stdin: bool) -> "Json":
     """Start a job; asking again with the same key, if the daemon dies meanwhile, never starts it twice."""
-    mask = os.umask(0o077)
-    os.umask(mask)
     body: Json = {
         "command": list(words),
         "cwd": os.getcwd(),
         "base_env": dict(os.environ),
         "env_defaults": False,
-        "umask": mask,
+        "umask": _umask(),
         "stdin": stdin,
         "background": True,
         "parent": JOB,
         "key": os.urandom(16).hex(),
     }
     return wire.call("POST", "/v1/jobs", {**body, "new_key": True}, body)["job"]
+
+
+def _umask() -> int:
+    """Read, because to set it for a moment would show in files that another thread makes."""
+    with open("/proc/self/status", "rb") as file:
+        return next((int(line.split()[1], 8) for line in file if line.startswith(b"Umask:")), 0o022)
 
 
 def _feed(job: str, data: bytes) -> None:

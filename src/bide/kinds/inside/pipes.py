@@ -8,6 +8,7 @@ from . import wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .jobs import Running
+    from .wire import Json
 
 _PIECE = 1024 * 1024
 _AHEAD = 64 * 1024 * 1024
@@ -49,22 +50,19 @@ class Pipe(threading.Thread):
                 if taken is None:
                     self._break()
                     return
-                self._pace(int(headers["bide-size"]) - at, taken["input"])
+                self._pace(int(headers["bide-size"]) - at, taken)
             elif headers["bide-ended"] == "1":
                 break
             elif self._held:
                 self._hold(held=False)
         wire.send(self._target.id, b"", at, eof=True)
 
-    def _pace(self, ahead: int, pending: "dict[str, int]") -> None:
+    def _pace(self, ahead: int, target: "Json") -> None:
         """Hold the source while it is far ahead or the target far behind: nothing tells of input that was taken."""
-        while pending["size"] - pending["taken"] > _BEHIND:
+        while target["input"] and target["input"]["size"] - target["input"]["taken"] > _BEHIND:
             self._hold(held=True)
             time.sleep(_PAUSE)
-            job = wire.call("GET", f"/v1/jobs/{self._target.id}")
-            if job["input"] is None:
-                break
-            pending = job["input"]
+            target = wire.call("GET", f"/v1/jobs/{self._target.id}")
         if ahead > _AHEAD:
             self._hold(held=True)
         elif ahead < _PIECE:
