@@ -259,3 +259,15 @@ async def test_without_a_daemon_it_says_who_serves_the_home(local: Jobs) -> None
     ran = await python(local, "cmd('true').exec()")
     assert f"process {os.getpid()} serves" in err(ran)
     assert "use bide.connect() there" in err(ran)
+
+
+async def test_modules_in_the_folder_that_hide_pythons_own_do_not_hide_them_from_us(
+    remote: Jobs, tmp_path: Path
+) -> None:
+    for name in ("json", "threading", "errno", "traceback", "linecache", "asyncio", "select", "tokenize", "base64"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('mine')")
+    code = "session.vars.x = 1\nprint((await (cmd('echo', 'a') | cmd('cat'))).stdout)\n1/0"
+    ran = await python(remote, code, cwd=str(tmp_path))
+    assert out(ran) == "a\n\n"
+    assert err(ran).endswith("ZeroDivisionError: division by zero\n"), err(ran)
+    assert err(ran).startswith('Traceback (most recent call last):\n  File "<string>", line 3, in <module>\n    1/0\n')

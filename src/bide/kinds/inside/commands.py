@@ -3,6 +3,7 @@
 import os
 
 from . import wire
+from .aside import load
 from .jobs import Running
 from .session import JOB
 
@@ -84,9 +85,7 @@ class Command:
         if data is not None:
             _feed(started.id, data)
         elif source is not None:
-            from .pipes import Pipe  # noqa: PLC0415 - only a pipe pays for it
-
-            Pipe(source, started).start()
+            load(f"{__package__}.pipes").Pipe(source, started).start()
         return started
 
 

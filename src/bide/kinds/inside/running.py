@@ -3,6 +3,9 @@
 import os
 import sys
 
+from .aside import load
+from .session import Session
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, TracebackType
@@ -34,15 +37,11 @@ def run() -> None:
 
 
 def _execute(code: "CodeType", names: "dict[str, object]") -> None:
-    from .session import Session  # noqa: PLC0415 - not before the code is known to be code
-
     session = Session()
     names["session"], names["cmd"] = session, _cmd
     try:
         if code.co_flags & _AWAITS:
-            import asyncio  # noqa: PLC0415 - only code that awaits pays for it
-
-            asyncio.run(eval(code, names))  # noqa: S307 - running code is what we are for
+            load("asyncio").run(eval(code, names))  # noqa: S307 - running code is what we are for
         else:
             exec(code, names)  # noqa: S102 - likewise
     except SystemExit as leave:
@@ -56,9 +55,7 @@ def _execute(code: "CodeType", names: "dict[str, object]") -> None:
 
 def _cmd(name: object, *args: object) -> object:
     """An external command, as a job of its own: cmd('ls', '-la').exec(), or: for line in cmd('ls', ['-la'])."""
-    from .commands import Command  # noqa: PLC0415 - only code that uses it pays for it
-
-    return Command.of(name, args)
+    return load(f"{__package__}.commands").Command.of(name, args)
 
 
 _cmd.__name__ = _cmd.__qualname__ = "cmd"
@@ -91,8 +88,7 @@ def _show_lines(source: bytes) -> None:
 def _hide_us(code: "CodeType | None") -> None:
     """Have the error that goes on from here shown as if the code had been run by Python itself, whoever shows it."""
     # Imported now: it evaluates text, and the interpreter would forget by that whether it was interrupted.
-    import traceback  # noqa: PLC0415 - only a failure pays for it
-
+    traceback = load("traceback")
     show = sys.excepthook
 
     def shown(kind: "type[BaseException]", value: BaseException, trace: "TracebackType | None") -> None:

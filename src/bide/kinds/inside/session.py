@@ -3,6 +3,8 @@
 import os
 import sys
 
+from .aside import load
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -118,16 +120,13 @@ def _here() -> "list[bytes]":
 def _kept() -> Dict:
     if not _FOLDER:
         return {}
-    import json  # noqa: PLC0415 - only code that uses variables pays for it
-
     with open(os.path.join(_FOLDER, "session.json"), encoding="utf-8") as file:
-        return json.load(file).get("vars") or {}
+        return load("json").load(file).get("vars") or {}
 
 
 def _said(found: Vars) -> bytes:
     """All variables as JSON. Raises CannotKeep, which names the one that cannot be said."""
-    import json  # noqa: PLC0415 - likewise
-
+    json = load("json")
     names: Any = found
     for name, value in names.items():
         if not isinstance(name, str):

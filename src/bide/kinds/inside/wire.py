@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import time
+from binascii import b2a_base64
 
 from .session import HOME, JOB
 
@@ -70,8 +71,6 @@ def get(
 
 def send(job: str, data: bytes, at: int, *, eof: bool = False) -> "Json | None":
     """Input from this place on, once however often it is asked; the job, or None if it takes no more."""
-    from binascii import b2a_base64  # noqa: PLC0415 - only input pays for it
-
     body: Json = {"base64": b2a_base64(data, newline=False).decode("ascii"), "at": at, "eof": eof}
     try:
         return call("POST", f"/v1/jobs/{job}/send", body)
@@ -183,15 +182,19 @@ def revive(since: float, gone: Gone) -> float:
 
 
 def _server() -> "tuple[int, bytes] | None":
-    """The process that serves the home, with its words, if it is alive."""
+    """The process that serves the home, with its words, if it is alive and not another that was given its pid."""
     try:
         with open(os.path.join(HOME, "lock"), "rb") as lock:
-            pid = int(lock.read())
+            pid, written = int(lock.read()), os.fstat(lock.fileno()).st_mtime
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read()
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
     except (OSError, ValueError):
         return None
-    return (pid, words) if words else None  # a process that only waits to be collected has none
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    is_the_one = age + 1 > time.time() - written
+    return (pid, words) if words and is_the_one else None  # what only waits to be collected has no words
 
 
 def _start_daemon() -> None:
