@@ -106,6 +106,7 @@ open({str(answer)!r}, "w").write(cmd("echo", "ran").exec().result().stdout)
     await eventually(lambda: not processes.is_alive(keeper))
     gate.open()
     await eventually(lambda: answer.exists() and answer.read_text() == "ran\n")
+    assert b"BIDE_JOB=" not in processes.read(homes.daemon_pid(home), "environ")
 
 
 async def test_a_command_that_is_asked_for_while_daemons_die_runs_once(

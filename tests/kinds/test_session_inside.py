@@ -10,6 +10,7 @@ from tests.support.code import err, out, printed, python
 from tests.support.patience import ended
 
 from bide.api import Jobs, Ran
+from bide.model.request import RunOptions
 
 Left = tuple[str | None, dict[str, str], object]
 """The folder, the environment and the variables."""
@@ -91,6 +92,15 @@ async def test_a_fork_of_the_code_leaves_nothing(jobs: Jobs, folder: Path) -> No
 async def test_variables_that_were_not_touched_are_not_said(jobs: Jobs, folder: Path) -> None:
     _, _, variables = left(folder, await run_in(jobs, folder, "pass"))
     assert variables is None
+
+
+async def test_what_python_sets_for_itself_is_not_left(jobs: Jobs, folder: Path) -> None:
+    env = {"BIDE_SESSION_FOLDER": str(folder), "A": "1"}
+    options: RunOptions = {"base_env": {}, "env_defaults": False, "env": env}
+    ran = await python(jobs, "import os; print(os.environ.get('LC_CTYPE'))", **options)
+    assert out(ran) == "C.UTF-8\n"
+    _, env, _ = left(folder, ran)
+    assert (env["A"], "LC_CTYPE" in env) == ("1", False)
 
 
 CANNOT: Sequence[tuple[str, str]] = [

@@ -220,4 +220,7 @@ def _spawn(folder: str) -> None:
     at = next(number for number, word in enumerate(words) if word.startswith(b"starter="))
     starter = words[at + 1 : at + 1 + int(words[at][8:])]
     silent = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
-    os.posix_spawn(starter[0], starter, os.environ, file_actions=silent, setsid=True)
+    # Without what marks it as part of this job, or it would be ended with it.
+    marks = ("BIDE_JOB", "BIDE_PARENT", "BIDE_SESSION", "BIDE_SESSION_FOLDER")
+    env = {name: value for name, value in os.environ.items() if name not in marks}
+    os.posix_spawn(starter[0], starter, env, file_actions=silent, setsid=True)
