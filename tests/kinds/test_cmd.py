@@ -149,6 +149,20 @@ async def test_a_source_whose_target_is_over_is_ended(remote: Jobs) -> None:
     assert ended(target).end.success
 
 
+async def test_a_pipe_that_breaks_ends_its_target_and_its_result_says_why(remote: Jobs, tmp_path: Path) -> None:
+    code = f"""
+source = cmd("seq", 5).exec()
+source.result()
+source.id = "j0000000000"
+try: (source | cmd("sh", "-c", "cat; echo whole > {tmp_path}/whole")).exec().result()
+except RuntimeError as error: print(error)
+"""
+    ran = await python(remote, code)
+    assert "no job 'j0000000000' here" in out(ran)
+    _, target = await children(remote, ran.job.id)
+    assert (ended(target).end.by, (tmp_path / "whole").exists()) == ("pipe", False)
+
+
 async def test_a_source_that_is_far_ahead_waits_and_loses_nothing(remote: Jobs, gate: Gate) -> None:
     size = 30_000_000
     code = f"""

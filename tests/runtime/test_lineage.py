@@ -31,7 +31,10 @@ async def test_a_job_asked_for_from_a_job_has_it_as_its_parent(jobs: Jobs, home:
 async def test_a_parent_can_be_given_by_id_or_name(jobs: Jobs) -> None:
     parent = (await jobs.run("true", name="above")).job
     for ref in (parent.id, "above"):
-        assert (await jobs.run("true", parent=ref)).job.parent == parent.id
+        ran = await jobs.run("echo $BIDE_PARENT", parent=ref)
+        assert ran.job.parent == parent.id
+        assert ran.out is not None
+        assert ran.out.data.decode() == f"{parent.id}\n"
 
 
 async def test_a_parent_that_is_unknown_or_of_another_home_is_left_out(jobs: Jobs, home: Path) -> None:

@@ -48,9 +48,10 @@ def session(core: Core, request: Request) -> str | None:
     return inherited if SESSION_PATTERN.match(inherited) else None
 
 
-def variables(session: str | None) -> dict[str, str]:
-    """What tells a job's own children which session they belong to."""
-    return {} if session is None else {_SESSION: session}
+def variables(session: str | None, parent: Job | None) -> dict[str, str]:
+    """What tells a job, and what it starts, where they belong."""
+    found = {_SESSION: session, "BIDE_PARENT": None if parent is None else parent.id}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def resolved(core: Core, where: Filter) -> Filter:

@@ -96,7 +96,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     parent = lineage.parent(core, request)
     session = lineage.session(core, request)
     job_id = _new_id(core)
-    ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path, **lineage.variables(session)}
+    ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path, **lineage.variables(session, parent)}
     env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
     plan = kinds.plan(request.command, request.language, cwd, env)
     group = groups.make(job_id, request.limits)

@@ -36,6 +36,8 @@ class Pipe(threading.Thread):
             self._copy()
         except Exception as error:  # noqa: BLE001 - it is raised where it can be handled
             self._target.fault = error
+            # Half of its input must not pass for all of it.
+            self._ask(self._target, "kill", {"by": "pipe"})
 
     def _copy(self) -> None:
         at = 0
@@ -71,15 +73,16 @@ class Pipe(threading.Thread):
     def _hold(self, *, held: bool) -> None:
         if held != self._held:
             self._held = held
-            self._ask("send", {"signal": _STOP if held else _CONTINUE})
+            self._ask(self._source, "send", {"signal": _STOP if held else _CONTINUE})
 
     def _break(self) -> None:
         """Nobody reads any more: what a shell's pipe would tell the source by a signal."""
-        self._ask("kill", {"signal": _BROKEN, "by": "pipe"})
+        self._ask(self._source, "kill", {"signal": _BROKEN, "by": "pipe"})
 
-    def _ask(self, what: str, body: "dict[str, object]") -> None:
+    @staticmethod
+    def _ask(job: "Running", what: str, body: "dict[str, object]") -> None:
         try:
-            wire.call("POST", f"/v1/jobs/{self._source.id}/{what}", body)
+            wire.call("POST", f"/v1/jobs/{job.id}/{what}", body)
         except wire.CommandError as error:
             if error.code != "job_ended":
                 raise
