@@ -80,6 +80,14 @@ async def test_code_that_prints_a_traceback_itself_has_the_lines_too(jobs: Jobs)
     assert "    try: 1/0\n" in shown
 
 
+async def test_lines_are_shown_also_where_something_else_had_python_look_at_lines_before(
+    local: Jobs, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import linecache")
+    ran = await python(local, "1/0", env={"PYTHONPATH": str(tmp_path)})
+    assert "\n    1/0\n" in err(ran)
+
+
 async def test_await_at_the_top_needs_nothing_around_it(jobs: Jobs) -> None:
     code = """
 import asyncio

@@ -64,24 +64,29 @@ _cmd.__name__ = _cmd.__qualname__ = "cmd"
 def _show_lines(source: bytes) -> None:
     """Let tracebacks show lines of the code: whoever imports `linecache` finds them in it."""
 
+    def fill(linecache: "Any") -> None:
+        lines = source.decode("utf-8", "replace").splitlines(keepends=True)
+        linecache.cache[_NAME] = len(source), None, lines, _NAME
+
     class Finder:
         def find_spec(self, name: str, path: object = None, target: object = None) -> object:  # noqa: ARG002
             if name != "linecache":
                 return None
             sys.meta_path[:] = [one for one in sys.meta_path if one is not finder]
             spec = sys.modules["_frozen_importlib"]._find_spec(name, path)  # noqa: SLF001 - as `import` does
-            load = spec.loader.exec_module
+            execute = spec.loader.exec_module
 
-            def loaded(module: "Any") -> None:
-                load(module)
-                lines = source.decode("utf-8", "replace").splitlines(keepends=True)
-                module.cache[_NAME] = len(source), None, lines, _NAME
+            def execute_and_fill(module: "Any") -> None:
+                execute(module)
+                fill(module)
 
-            spec.loader.exec_module = loaded
+            spec.loader.exec_module = execute_and_fill
             return spec
 
     finder: Any = Finder()
-    if "linecache" not in sys.modules:
+    if "linecache" in sys.modules:
+        fill(sys.modules["linecache"])
+    else:
         sys.meta_path.insert(0, finder)
 
 
