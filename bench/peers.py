@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable, Generator
@@ -16,7 +17,16 @@ AT_ONCE = 32
 
 async def asyncio_true() -> None:
     """Run `true` with pipes and collect what it says."""
-    process = await asyncio.create_subprocess_exec("true", stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    await _collected("true")
+
+
+async def asyncio_python(code: str) -> None:
+    """Give code to this interpreter, with pipes, and collect what it says."""
+    await _collected(sys.executable, "-c", code)
+
+
+async def _collected(*words: str) -> None:
+    process = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     await process.communicate()
     assert process.returncode == 0
 

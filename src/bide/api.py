@@ -70,6 +70,8 @@ class Filter:
     label: str | None = None
     kind: str | None = None
     name: str | None = None
+    parent: str | None = None
+    """Started from this job."""
     since: datetime | None = None
     """Created at this time or later."""
     until: datetime | None = None
@@ -181,12 +183,21 @@ class Jobs(Protocol):
         ...
 
     async def send(
-        self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None, pause: bool | None = None
+        self,
+        job: str,
+        *,
+        data: bytes = b"",
+        eof: bool = False,
+        signal: int | None = None,
+        at: int | None = None,
+        pause: bool | None = None,
     ) -> Job:
         """Write bytes to a job's stdin or terminal, close it, send its process group a signal, pause or resume it.
 
-        With `pause`, its whole tree is stopped, and the answer comes when it is; with False it goes on. Its time limit
-        counts meanwhile. What is written to a queued job it finds when it starts.
+        With `at`, the data is what begins at this byte of all its input: what is there already is not written again, so
+        that whoever does not know whether it was heard can say it once more. What is written to a queued job it finds
+        when it starts. With `pause`, its whole tree is stopped, and the answer comes when it is; with False it goes on.
+        Its time limit counts meanwhile.
         """
         ...
 

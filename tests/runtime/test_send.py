@@ -167,3 +167,31 @@ async def test_an_interactive_shell_is_talked_to_line_by_line(jobs: Jobs) -> Non
     await shown(b"\r42\r\n")
     await jobs.send(job, data=b"exit 3\n")
     assert (await end_of(jobs, job)).end.exit_code == 3
+
+
+async def test_input_with_its_place_arrives_once_however_often_it_is_sent(jobs: Jobs) -> None:
+    job = (await jobs.run("cat", stdin=True, background=True)).job.id
+    for data, at in ((b"one ", 0), (b"one ", 0), (b"one two ", 0), (b"two three", 4), (b"", 13)):
+        await jobs.send(job, data=data, at=at)
+    with pytest.raises(BadRequest, match="has 13 bytes so far; nothing can be added at 20"):
+        await jobs.send(job, data=b"far", at=20)
+    sent = await jobs.send(job, at=13, eof=True)
+    assert sent.facts is None or sent.facts.input is None or sent.facts.input.size == 13
+    assert (await end_of(jobs, job)).end.success
+    assert (await jobs.read(job)).data == b"one two three"
+
+
+async def test_how_much_input_was_taken_is_told(jobs: Jobs, gate: Gate) -> None:
+    job = (await jobs.run(f"{gate.wait}; cat > /dev/null", stdin=True, background=True)).job.id
+    sent = await jobs.send(job, data=bytes(1_000_000))
+    assert sent.facts is not None
+    assert sent.facts.input is not None
+    assert sent.facts.input.size == 1_000_000
+    assert sent.facts.input.taken < 1_000_000
+    gate.open()
+
+    async def all_taken() -> bool:
+        facts = (await jobs.get(job)).facts
+        return facts is not None and facts.input is not None and facts.input.taken == 1_000_000
+
+    await eventually(all_taken)

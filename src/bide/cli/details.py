@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 def details(job: "Json") -> "Iterator[tuple[str, str]]":
     """The lines of the page, as (name, text); what is not so is left out."""
     yield "job", job["id"]
-    for name in ("name", "label", "owner", "session"):
+    for name in ("name", "label", "owner", "session", "parent"):
         if job[name]:
             yield name, one_line(job[name])
+    if job["kind"] != "shell":
+        yield "kind", job["kind"]
     yield "command", one_line(job["command"])
     yield "folder", one_line(job["cwd"])
     how = [name for name in ("stdin", "pty", "merge") if job[name]] + ([] if job["fence"] else ["no fence"])
@@ -49,6 +51,12 @@ def _queue(job: "Json") -> "Iterator[tuple[str, str]]":
         yield "after", f"{', '.join(turn['after'])} ({'any end' if turn['after_any'] else 'success'})"
     if turn.get("at"):
         yield "at", local(turn["at"])
+def children(page: "Json") -> "Iterator[tuple[str, str]]":
+    """A line for each job that was started from it, newest first."""
+    for job in page["jobs"]:
+        yield "child", f"{job['id']} {short_status(job)}: {one_line(job['command'])}"
+    if page["next"]:
+        yield "child", f"and older ones; see them with: bide ls --all --parent {page['jobs'][0]['parent']}"
 
 
 def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bide.client.blocking import Link
     from bide.client.http1 import Json
 
-_FILTERS = ("phase", "reason", "owner", "label", "kind", "name", "session", "since", "until")
+_FILTERS = ("phase", "reason", "owner", "label", "kind", "name", "session", "parent", "since", "until")
 _RECENT = 20
 _PAGE = 200
 _HEAD = ("ID", "NAME", "STATUS", "AGE", "TIME", "COMMAND")
@@ -34,6 +34,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--reason", metavar="R", help="only jobs that ended so: exited, killed, timed_out, ...")
     for name in ("owner", "label", "kind", "name", "session"):
         parser.add_argument(f"--{name}", metavar=name[0].upper(), help=f"only jobs with this {name}")
+    parser.add_argument("--parent", metavar="ID", help="only jobs that were started from this one")
     parser.add_argument("--since", metavar="T", type=parse_instant, help="only jobs created then or later")
     parser.add_argument("--until", metavar="T", type=parse_instant, help="only jobs created before")
     parser.add_argument("--limit", metavar="N", type=int, help="at most so many")

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bide.client.blocking import Link
     from bide.client.http1 import Json
 
+LANGUAGES = ("python", "shell")
+
 _LIMITS = {
     "timeout": "timeout_ms",
     "idle": "idle_ms",
@@ -38,9 +40,15 @@ _LIMITS = {
 def configure(parser: "Parser") -> None:
     """The options of `bide run`."""
     parser.command_follows = True
-    parser.usage = "bide run [options] -- CMD [ARG...]\n       bide run [options] -c 'SHELL COMMAND'"
-    parser.add_argument("words", nargs="...", metavar="CMD", help="the program and its arguments")
-    parser.add_argument("-c", "--command", metavar="TEXT", help="a command for the shell, instead of CMD")
+    parser.usage = (
+        "bide run [options] -- CMD [ARG...]\n       bide run [options] -c 'SHELL COMMAND'\n"
+        "       bide run [options] --lang LANG (-c CODE | FILE | -)"
+    )
+    parser.add_argument("words", nargs="...", metavar="CMD", help="the program and its arguments; with --lang, a file")
+    parser.add_argument("-c", "--command", metavar="TEXT", help="a command for the shell, or code, instead of CMD")
+    parser.add_argument(
+        "--lang", choices=LANGUAGES, help="run code: that of -c, of a FILE as it is now, or of stdin (-)"
+    )
     parser.add_argument("--bg", action="store_true", help="print the job's id as soon as it runs, and leave")
     parser.add_argument("--name", metavar="N", help="call it so; unique among your active jobs")
     parser.add_argument("--label", metavar="L", help="a word to filter by")
@@ -70,6 +78,8 @@ def configure(parser: "Parser") -> None:
         "echo hello | bide run --stdin -- cat",
         "bide run --bg --after build -- make deploy     # when 'build' has succeeded",
         "bide run --reuse recent -- make test           # at most one of these runs, and one an hour",
+        'bide run --lang python -c \'print((await cmd("git", "status").exec()).stdout)\'',
+        "bide run --lang python report.py            # the project's Python: .venv, else python3",
     )
 
 
@@ -104,7 +114,8 @@ def execute(args: "Namespace", link: "Link") -> int:
 def request_body(args: "Namespace") -> "Json":
     """The body of the request: what was asked, and the caller's folder, environment and umask."""
     body: Json = {
-        "command": _command(args),
+        "command": _command(args) if args.lang is None else _code(args),
+        "language": args.lang,
         "cwd": _cwd(args.cwd),
         "base_env": dict(os.environ),
         "env": dict(args.env),
@@ -127,6 +138,12 @@ def _command(args: "Namespace") -> "str | list[str]":
     if args.command is None and not words:
         raise Usage(detail="there is no command to run; give one, as in: bide run -- make test")
     return words if args.command is None else str(args.command)
+
+
+def _code(args: "Namespace") -> str:
+    from bide.cli.code import read_code  # noqa: PLC0415 - a plain command does not pay for it
+
+    return read_code(args.lang, args.command, args.words, stdin=args.stdin)
 
 
 def _cwd(given: str | None) -> str:

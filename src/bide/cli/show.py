@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
     from bide.cli.parser import Parser
     from bide.client.blocking import Link
+    from bide.client.http1 import Json
+
+_CHILDREN = 20
 
 
 def configure(parser: "Parser") -> None:
@@ -23,8 +26,12 @@ def execute(args: "Namespace", link: "Link") -> int:
     if args.json:
         print_json(job)
         return 0
-    from bide.cli.details import details  # noqa: PLC0415 - a script that asks for JSON does not pay for it
+    from bide.cli.details import children, details  # noqa: PLC0415 - a script that asks for JSON does not pay for it
 
-    for name, text in details(job):
+    for name, text in (*details(job), *children(_below(link, job))):
         print(f"{name:<10}{text}")
     return 0
+
+
+def _below(link: "Link", job: "Json") -> "Json":
+    return link.call("GET", "/v1/jobs", query={"parent": job["id"], "limit": _CHILDREN})

@@ -101,11 +101,19 @@ class RemoteJobs:
         return _slice(stream, headers, data)
 
     async def send(
-        self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None, pause: bool | None = None
+        self,
+        job: str,
+        *,
+        data: bytes = b"",
+        eof: bool = False,
+        signal: int | None = None,
+        at: int | None = None,
+        pause: bool | None = None,
     ) -> Job:
-        """See api.Jobs.send. Not asked again if the daemon dies meanwhile: it might then be sent twice."""
-        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal, "pause": pause}
-        return job_from_json(await self._transport.call("POST", f"{_path(job)}/send", body, again=False))
+        """See api.Jobs.send. Without `at` not asked again if the daemon dies meanwhile: it might then be sent twice."""
+        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal, "at": at, "pause": pause}
+        again = at is not None and signal is None
+        return job_from_json(await self._transport.call("POST", f"{_path(job)}/send", body, again=again))
 
     async def kill(
         self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"

@@ -160,6 +160,10 @@ def _spawn(home: str) -> None:
         raise error
 
 
+_OF_A_JOB = ("BIDE_JOB", "BIDE_PARENT", "BIDE_SESSION", "BIDE_SESSION_FOLDER")
+"""What marks a program as part of a job: with it, a daemon would be ended when that job is killed."""
+
+
 def _spawn_detached(home: str, ready: int) -> int:
     import signal  # noqa: PLC0415 - only a cold start pays for it
 
@@ -173,7 +177,7 @@ def _spawn_detached(home: str, ready: int) -> int:
     return os.posix_spawn(
         sys.executable,
         [sys.executable, "-P", "-m", "bide.daemon", "--home", home],
-        os.environ,
+        {name: value for name, value in os.environ.items() if name not in _OF_A_JOB},
         file_actions=actions,
         setsid=True,
         setsigmask=(),

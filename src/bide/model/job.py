@@ -81,6 +81,14 @@ class Spec:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """Bytes of input: taken by the job, of so many sent to it."""
+
+    taken: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What is so beside the phase, at the moment of reading: of a running job, or of what outlives an ended one."""
 
@@ -89,6 +97,8 @@ class Facts:
     usage: Usage | None = None
     out: Kept = Kept()
     err: Kept = Kept()
+    input: Taken | None = None
+    """Of a running job with a stdin: how much was sent to it, and how much of that it has taken."""
     stalled: bool = False
     """The disk is full: output waits in the pipe, nothing is lost yet."""
     alive: tuple[Descendant, ...] = ()

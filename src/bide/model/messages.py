@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from bide.model import fields
-from bide.model.job import Facts, Job, JobId, Spec
+from bide.model.job import Facts, Job, JobId, Spec, Taken
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits, OnOutputCap
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
@@ -185,6 +185,7 @@ def job_to_json(job: Job) -> Json:
         "ended_at": None,
         "pid": None,
         "waiting": None,
+        "input": None,
         "alive": [],
         "stalled": False,
         "paused": False,
@@ -213,6 +214,7 @@ def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
         body["waiting"] = {"prompt": facts.waiting}
     if not ended:
         body["output"] = kept_to_json(facts.out, facts.err)
+        body["input"] = None if facts.input is None else {"taken": facts.input.taken, "size": facts.input.size}
         body["usage"] = None if facts.usage is None else usage_to_json(facts.usage)
     return body
 
@@ -247,6 +249,7 @@ def _facts_from_json(body: Json) -> Facts | None:
         usage=Usage(**body["usage"]) if body["usage"] else None,
         out=kept_from_json(body["output"], "out"),
         err=kept_from_json(body["output"], "err"),
+        input=Taken(**body["input"]) if body.get("input") else None,
         stalled=body["stalled"],
         alive=alive,
         paused=body.get("paused", False),

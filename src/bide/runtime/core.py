@@ -12,7 +12,7 @@ import anyio
 
 from bide.keeper import ends, folder, launch
 from bide.model.errors import JobForgotten, JobNotFound
-from bide.model.job import ID_PATTERN, Facts, Job
+from bide.model.job import ID_PATTERN, Facts, Job, Taken
 from bide.model.output import tail_text
 from bide.model.phase import Ended, Kept, Queued
 from bide.model.times import stamp
@@ -89,6 +89,7 @@ class Core:
             usage=ends.usage(page, cgroup=dict(job.spec.enforced).get("memory", "").startswith("cgroup"), live=True),
             out=Kept(page["out_head"], size_of(path, "out")),
             err=Kept(page["err_head"], size_of(path, "err")),
+            input=Taken(page.get("in_pos", 0), size_of(path, "in")) if job.spec.stdin or job.spec.pty else None,
             stalled=bool(page["stalled"]),
             paused=bool(page.get("paused")),
         )

@@ -16,7 +16,7 @@ from bide.model.errors import BadRequest, InternalError, JobActive, JobEnded, Jo
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant, Ended
-from bide.runtime.core import Core, heard, now
+from bide.runtime.core import Core, heard, now, size_of
 from bide.runtime.hub import Bell
 from bide.runtime.live import Live
 
@@ -104,7 +104,7 @@ def _report(core: Core, job: Job, token: str, *, already: bool) -> Killed:
     )
 
 
-async def send(core: Core, ref: str, data: bytes, signal: int | None, *, eof: bool) -> Job:
+async def send(core: Core, ref: str, data: bytes, signal: int | None, *, eof: bool, at: int | None = None) -> Job:
     """Input, its end, or a signal, to a running job."""
     job = core.find(ref)
     live = core.live(job)
@@ -118,21 +118,29 @@ async def send(core: Core, ref: str, data: bytes, signal: int | None, *, eof: bo
             raise JobQueued(job=job.id, what="send a signal to")
         await command(live, f"sig {signal}")
     if data or eof:
-        await _input(live, data, eof=eof)
+        await _input(live, data, eof=eof, at=at)
     return core.with_facts(live.job)
 
 
-async def _input(live: Live, data: bytes, *, eof: bool) -> None:
+async def _input(live: Live, data: bytes, *, eof: bool, at: int | None) -> None:
     if not (live.job.spec.stdin or live.job.spec.pty):
         raise NoStdin(job=live.job.id, detail="it was started without one")
     if folder.input_closed(live.path):
         raise NoStdin(job=live.job.id, detail="it was closed")
-    folder.append_input(live.path, data)
+    folder.append_input(live.path, data if at is None else _unsent(live, data, at))
     if eof:
         folder.close_input(live.path)
         live.close_stdin()
     if not live.held:
         await command(live, "in")
+
+
+def _unsent(live: Live, data: bytes, at: int) -> bytes:
+    """What of the data that begins at this byte of the input is not there yet."""
+    size = size_of(live.path, "in")
+    if not 0 <= at <= size:
+        raise BadRequest(detail=f"the input of {live.job.id} has {size} bytes so far; nothing can be added at {at}")
+    return data[size - at :]
 
 
 async def command(live: Live, line: str) -> None:

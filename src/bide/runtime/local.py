@@ -18,7 +18,7 @@ from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
-from bide.runtime import ending, groups, pausing, reading, recovery, starting, waiting
+from bide.runtime import ending, groups, lineage, pausing, reading, recovery, starting, waiting
 from bide.runtime.core import Core
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
@@ -77,6 +77,7 @@ class LocalJobs:
         """See api.Jobs.list."""
         self._check_store()
         await self.core.settled()
+        where = lineage.resolved(self.core, where)
         page = self.core.store.page(where, limit, before)
         live = self.core.keeping.table.live
         current = [held.job if (held := live.get(job.id)) else job for job in page.jobs]
@@ -114,12 +115,19 @@ class LocalJobs:
 
     @_with_sound_store
     async def send(
-        self, job: str, *, data: bytes = b"", eof: bool = False, signal: int | None = None, pause: bool | None = None
+        self,
+        job: str,
+        *,
+        data: bytes = b"",
+        eof: bool = False,
+        signal: int | None = None,
+        at: int | None = None,
+        pause: bool | None = None,
     ) -> Job:
         """See api.Jobs.send."""
         if pause is not None:
             await pausing.pause(self.core, job, stopped=pause)
-        return await ending.send(self.core, job, data, signal, eof=eof)
+        return await ending.send(self.core, job, data, signal, eof=eof, at=at)
 
     @_with_sound_store
     async def kill(

@@ -18,14 +18,14 @@ from bide import config
 from bide.api import Ran
 from bide.keeper import folder, groups, holding, launch
 from bide.keeper.groups import Group
-from bide.kinds import shell
+from bide.kinds import base as kinds
 from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse
 from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
 from bide.model.phase import Queued
 from bide.model.request import TAIL_BYTES, Request
 from bide.model.turn import NOW, Turn
-from bide.runtime import dedup, environment
+from bide.runtime import dedup, environment, lineage
 from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
@@ -36,6 +36,7 @@ _START_SECONDS = 30
 
 async def run(core: Core, request: Request) -> Ran:
     """Start what is asked for and answer as the request wants it. Nothing here is undone by a cancelled call."""
+    request = lineage.owned(core, request)
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
     return await _answer(core, request, live, joined)
@@ -125,17 +126,22 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     cwd = os.path.abspath(request.cwd or os.getcwd())
     if not os.path.isdir(cwd):
         raise FolderNotFound(cwd=cwd)
+    base = lineage.base(request)
     owner = request.owner or DEFAULT_OWNER
     if request.name is not None and (taken := core.keeping.table.with_name(owner, request.name)) is not None:
         raise NameInUse(name=request.name, job=taken.job.id)
-    base = os.environ if request.base_env is None else request.base_env
+    parent = lineage.parent(core, request)
+    session = lineage.session(core, request)
     job_id = _new_id(core)
+    ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path, **lineage.variables(session, parent)}
+    env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
+    plan = kinds.plan(request.command, request.language, cwd, env)
     group = groups.make(job_id, request.limits)
     spec = Spec(
-        argv=shell.argv(request.command),
-        command=shell.shown(request.command),
+        argv=plan.argv,
+        command=plan.command,
         cwd=cwd,
-        kind=shell.NAME,
+        kind=plan.kind,
         stdin=request.stdin,
         pty=request.pty,
         merge=request.merge,
@@ -156,12 +162,10 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         owner=owner,
         label=request.label,
         key=request.key,
-        session=request.session,
-        parent=request.parent or base.get(folder.MARKER),
+        session=session,
+        parent=None if parent is None else parent.id,
         fingerprint=dedup.print_of(request),
     )
-    ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path}
-    env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
     orders = folder.Orders(
         env=env,
         umask=config.umask() if request.umask is None else request.umask,

@@ -20,7 +20,7 @@ _PARTIAL = {
     "jobs_kind": ("kind <> 'shell'",),
 }
 """What SQLite must read in a query to see that a partial index serves it."""
-_COLUMNS = ("phase", "reason", "session", "owner", "label", "kind", "name")
+_COLUMNS = ("phase", "reason", "session", "owner", "label", "kind", "name", "parent")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -94,6 +94,7 @@ def choose_index(where: Filter) -> str | None:
     preferences = (
         ("jobs_name", where.name is not None),
         ("jobs_phase", where.phase not in (None, "ended")),
+        ("jobs_parent", where.parent is not None),
         ("jobs_session", where.session is not None),
         ("jobs_reason", where.reason not in (None, Reason.EXITED)),
         ("jobs_label", where.label not in (None, "")),

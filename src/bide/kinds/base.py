@@ -1,0 +1,47 @@
+"""Kinds of job: how what was asked for becomes what is executed. A new kind is a new file, and a line in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from bide.kinds import python, shell
+from bide.model.errors import BadRequest
+
+
+class Kind(Protocol):
+    """How code in one language is run."""
+
+    def __call__(self, code: str, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+        """What is executed, for a job in this folder with this environment. Raises BadRequest before anything is done."""
+        ...
+
+
+def _shell(code: str, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:  # noqa: ARG001 - every kind is asked alike
+    return shell.argv(code)
+
+
+KINDS: dict[str, Kind] = {shell.NAME: _shell, python.NAME: python.argv}
+"""By the language that a request names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a request comes to."""
+
+    kind: str
+    argv: tuple[str, ...]
+    command: str
+    """As a person would type it."""
+
+
+def plan(command: str | tuple[str, ...], language: str | None, cwd: str, env: Mapping[str, str]) -> Plan:
+    """What to execute. Without a language a string is given to a shell, and words are executed as they are."""
+    if not isinstance(command, str):
+        return Plan(shell.NAME, command, shell.shown(command))
+    name = language or shell.NAME
+    kind = KINDS.get(name)
+    if kind is None:
+        raise BadRequest(detail=f"there is no language {name!r}; known are {', '.join(KINDS)}")
+    return Plan(name, kind(command, cwd, env), command)
