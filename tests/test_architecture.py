@@ -31,6 +31,7 @@ PUBLIC = {
     *("Queued", "Running", "Ended", "End", "Reason"),
     *("Stream", "Slice", "Match", "Until", "Mode", "Waited"),
     *("Ran", "Page", "Filter", "Killed"),
+    *("Service", "Restart", "Port"),
 }
 
 

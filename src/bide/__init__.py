@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bide.model.output import Match, Slice, Stream
     from bide.model.phase import End, Ended, Queued, Reason, Running, Usage
     from bide.model.request import Request
+    from bide.model.service import Port, Restart, Service
     from bide.model.until import Until
     from bide.model.waiting import Mode, Waited
     from bide.version import VERSION
@@ -36,11 +37,14 @@ __all__ = [
     "Mode",
     "OnOutputCap",
     "Page",
+    "Port",
     "Queued",
     "Ran",
     "Reason",
     "Request",
+    "Restart",
     "Running",
+    "Service",
     "Slice",
     "Spec",
     "Stream",
@@ -60,6 +64,7 @@ _WHERE = {
     "bide.model.output": ("Match", "Slice", "Stream"),
     "bide.model.phase": ("End", "Ended", "Queued", "Reason", "Running", "Usage"),
     "bide.model.request": ("Request",),
+    "bide.model.service": ("Port", "Restart", "Service"),
     "bide.model.until": ("Until",),
     "bide.model.waiting": ("Mode", "Waited"),
     "bide.version": ("VERSION",),

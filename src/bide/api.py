@@ -76,6 +76,18 @@ class Filter:
     """Created before this time."""
 
 
+class Services(Protocol):
+    """What services have beyond the verbs of jobs."""
+
+    async def restart(self, job: str, *, grace: timedelta = ..., by: str = ...) -> Ran:
+        """End a service, verified, if it runs; then start it as it was: same command, folder, environment and policy.
+
+        The answer is that of a foreground run: when it is ready, or says that it was not in time. A service that has
+        ended is started again. If something of it survives the kill, nothing is started.
+        """
+        ...
+
+
 class Events(Protocol):
     """What happens to jobs, as it happens."""
 
@@ -86,6 +98,11 @@ class Events(Protocol):
 
 class Jobs(Protocol):
     """The verbs of jobs. Wherever an id is taken, a name is taken as well: the owner's active job, else the newest."""
+
+    @property
+    def services(self) -> Services:
+        """What services have beyond these."""
+        ...
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """Start a command as a job and answer with its end, or with the job itself.

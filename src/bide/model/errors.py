@@ -4,12 +4,14 @@
     ├── BadRequest            bad_request          an argument that cannot be meant
     │   ├── FolderNotFound    folder_not_found     the cwd is not there
     │   ├── BadSettings       bad_settings         the home's config.toml says what cannot be meant
+    │   ├── BadProject        bad_project          a project's bide.toml says what cannot be meant
     │   └── HomeUnusable      home_unusable        the home cannot be written or is not ours
     ├── JobNotFound           job_not_found        no such id or name, now or ever
     │   └── JobForgotten      job_forgotten        it was here, and was forgotten
     ├── SessionNotFound       session_not_found    no such session, or it has ended
     ├── QueueFull             queue_full           no more jobs can wait for their turn
     ├── NameInUse             name_in_use          an active job of this owner has the name
+    ├── PortInUse             port_in_use          another process listens on a service's port
     ├── JobActive             job_active           not possible before its end
     ├── JobEnded              job_ended            not possible after its end
     ├── NoStdin               no_stdin             it was started without a stdin to write to
@@ -65,6 +67,13 @@ class BadSettings(BadRequest):
     sentence = "{path}: {detail}"
 
 
+class BadProject(BadRequest):
+    """A project's bide.toml cannot be used."""
+
+    code = "bad_project"
+    sentence = "{path}, line {line}: {detail}"
+
+
 class HomeUnusable(BadRequest):
     """The home folder cannot be used."""
 
@@ -105,6 +114,13 @@ class NameInUse(BideError):
 
     code = "name_in_use"
     sentence = "the name {name!r} belongs to active job {job}; wait for it, kill it, or choose another name"
+
+
+class PortInUse(BideError):
+    """Another process listens on the port of a service that is to be started."""
+
+    code = "port_in_use"
+    sentence = "port {port} is held by {holder}; stop that first, or use another port"
 
 
 class JobActive(BideError):
@@ -171,12 +187,14 @@ ERRORS: "dict[str, type[BideError]]" = {
         BadRequest,
         FolderNotFound,
         BadSettings,
+        BadProject,
         HomeUnusable,
         JobNotFound,
         JobForgotten,
         SessionNotFound,
         QueueFull,
         NameInUse,
+        PortInUse,
         JobActive,
         JobEnded,
         NoStdin,

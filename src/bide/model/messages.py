@@ -10,7 +10,14 @@ from bide.model.job import Facts, Job, JobId, Spec
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits, OnOutputCap
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
-from bide.model.plans import service_from_json, service_to_json, turn_from_json, turn_to_json
+from bide.model.plans import (
+    ports_from_json,
+    ports_to_json,
+    service_from_json,
+    service_to_json,
+    turn_from_json,
+    turn_to_json,
+)
 from bide.model.times import from_ms, from_stamp, ms, stamp
 from bide.model.turn import NOW
 
@@ -188,6 +195,7 @@ def job_to_json(job: Job) -> Json:
         "alive": [],
         "stalled": False,
         "status": None,
+        **dict.fromkeys(("ports", "ready", "ready_at", "successor", "gave_up")),
         **dict.fromkeys(("exit_code", "signal", "reason", "by", "error", "errno", "duration_ms", "usage", "output")),
         "missing_bytes": 0,
         "taken_over": 0,
@@ -204,13 +212,23 @@ def job_to_json(job: Job) -> Json:
 
 
 def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
-    body: Json = {"alive": descendants_to_json(facts.alive), "stalled": facts.stalled}
+    body: Json = {"alive": descendants_to_json(facts.alive), "stalled": facts.stalled, **_service_to_json(facts)}
     if facts.waiting is not None:
         body["waiting"] = {"prompt": facts.waiting}
     if not ended:
         body["output"] = kept_to_json(facts.out, facts.err)
         body["usage"] = None if facts.usage is None else usage_to_json(facts.usage)
     return body
+
+
+def _service_to_json(facts: Facts) -> Json:
+    return {
+        "ports": ports_to_json(facts.ports),
+        "ready": facts.ready,
+        "ready_at": stamp(facts.ready_at),
+        "successor": facts.successor,
+        "gave_up": facts.gave_up or None,
+    }
 
 
 def job_from_json(body: Json) -> Job:
@@ -233,8 +251,16 @@ def job_from_json(body: Json) -> Job:
 
 def _facts_from_json(body: Json) -> Facts | None:
     alive = descendants_from_json(body["alive"])
+    more: Json = {
+        "alive": alive,
+        "ports": ports_from_json(body.get("ports")),
+        "ready": body.get("ready"),
+        "ready_at": from_stamp(body.get("ready_at")),
+        "successor": body.get("successor"),
+        "gave_up": body.get("gave_up") or "",
+    }
     if body["phase"] == "ended":
-        return Facts(alive=alive) if alive else None
+        return Facts(**more) if Facts(**more) != Facts() else None
     if body["output"] is None:
         return None
     waiting: Json | None = body["waiting"]
@@ -244,7 +270,7 @@ def _facts_from_json(body: Json) -> Facts | None:
         out=kept_from_json(body["output"], "out"),
         err=kept_from_json(body["output"], "err"),
         stalled=body["stalled"],
-        alive=alive,
+        **more,
     )
 
 

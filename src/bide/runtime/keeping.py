@@ -27,6 +27,12 @@ _YOUNG_DEATHS = 20
 _PAUSE_MAX = 60.0
 
 
+def _seconds_left(job: Job) -> float:
+    """How long until a job may start."""
+    at = job.spec.turn.at
+    return 0.0 if at is None else at.timestamp() - time.time()
+
+
 class Keeping(Moving):
     """All active jobs and their keepers."""
 
@@ -45,7 +51,21 @@ class Keeping(Moving):
     def start(self, live: Live) -> None:
         """Have the job's keeper made. If not even that is possible, that is the job's end."""
         self.store_ends()
-        self._ask(live)
+        if (seconds := _seconds_left(live.job)) > 0:
+            live.held = live.entered = True
+            self.hub.call_later(seconds, lambda: self._let_start(live))
+        else:
+            self._ask(live)
+
+    def _let_start(self, live: Live) -> None:
+        if live.held and not live.ended:
+            live.held = False
+            self.start(live)
+
+    def never_start(self, live: Live, by: str) -> None:
+        """End a job that was not started yet, so that it never is."""
+        live.held = False
+        self._give_up(live, Reason.KILLED, "", by=by)
 
     def _ask(self, live: Live, *, replace: bool = False) -> None:
         try:
@@ -240,10 +260,11 @@ class Keeping(Moving):
         self.hub.unwatch(live.leader_fd)
         live.witness()
 
-    def _give_up(self, live: Live, reason: Reason, why: str, code: int = 0) -> None:
+    def _give_up(self, live: Live, reason: Reason, why: str, code: int = 0, by: str = "") -> None:
         """Record an end that no keeper can record, in the folder first."""
         started = folder.read_started(live.path) if reason is Reason.LOST else None
         record = ends.record_of(reason, error=why, now_ms=time.time_ns() // 1_000_000, started=started, code=code)
+        record["by"] = by
         try:
             for stream in ("out", "err"):
                 with contextlib.suppress(FileNotFoundError):

@@ -32,6 +32,8 @@ class Live:
     """Its row cannot be written, so that it must not be: it is ended as soon as it has a keeper to end it."""
     entered: bool = False
     """Its keeper is in the folder, so that it may be moved."""
+    held: bool = False
+    """It is not yet time to start it."""
     keeper_fd: int = -1
     leader_fd: int = -1
     escrow: list[int] = field(default_factory=list[int])

@@ -34,6 +34,10 @@ class Moving:
         self.events: Bell = Bell()
         self.renew: Callable[[], None] = lambda: None
         """What makes another database from the folders in place of a damaged one; set by recovery."""
+        self.on_admit: list[Callable[[Live], None]] = []
+        """Who else is told of each job that is taken up."""
+        self.on_end: list[Callable[[Live], None]] = []
+        """Who else is told of each end, at once."""
         self._renewed = 0.0
         self._unstored: list[tuple[Live, Ended]] = []
 
@@ -108,6 +112,8 @@ class Moving:
             # Those who wait are answered first; the record is on disk already, the row can follow.
             self._unstored.append((live, phase))
             self.hub.call_soon(self.store_ends)
+            for told in self.on_end:
+                told(live)
 
     def store_ends(self) -> None:
         """Move the rows of what is over; before a new job, which may have the name of one of them."""

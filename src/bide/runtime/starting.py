@@ -23,7 +23,8 @@ from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
 from bide.model.phase import Queued
 from bide.model.request import TAIL_BYTES, Request
-from bide.runtime import environment
+from bide.model.service import KIND
+from bide.runtime import environment, ports, readiness
 from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
@@ -36,7 +37,7 @@ async def run(core: Core, request: Request) -> Ran:
     """Start what is asked for and answer as the request wants it. Nothing here is undone by a cancelled call."""
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
-    return await _answer(core, request, live, joined)
+    return await answer(core, request, live, joined)
 
 
 def _find_joined(core: Core, request: Request) -> Job | None:
@@ -53,7 +54,11 @@ def _accept(core: Core, request: Request) -> Live:
     A crash before the commit leaves either nothing, or a folder in `new` that has started: recovery takes it up, and
     asking again with the same key finds it.
     """
-    job, orders, group = _decide(core, request)
+    return admit(core, *_decide(core, request))
+
+
+def admit(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
+    """Take up a job that is decided upon: its folder, its keeper, its row."""
     prepared = os.path.join(core.home.new, job.id)
     try:
         folder.prepare(prepared, job, orders)
@@ -73,6 +78,8 @@ def _accept(core: Core, request: Request) -> Live:
     # Asked for last: from here on the writing thread wants the interpreter as well.
     live.inserted = core.store.insert(job)
     live.inserted.add_done_callback(lambda _: core.hub.call_soon(lambda: core.keeping.committed(live)))
+    for told in core.keeping.on_admit:
+        told(live)
     return live
 
 
@@ -91,14 +98,16 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     owner = request.owner or DEFAULT_OWNER
     if request.name is not None and (taken := core.keeping.table.with_name(owner, request.name)) is not None:
         raise NameInUse(name=request.name, job=taken.job.id)
+    if request.service is not None:
+        ports.check(core, request.service.ports)
     base = os.environ if request.base_env is None else request.base_env
-    job_id = _new_id(core)
+    job_id = new_id(core)
     group = groups.make(job_id, request.limits)
     spec = Spec(
         argv=shell.argv(request.command),
         command=shell.shown(request.command),
         cwd=cwd,
-        kind=shell.NAME,
+        kind=shell.NAME if request.service is None else KIND,
         stdin=request.stdin,
         pty=request.pty,
         merge=request.merge,
@@ -127,7 +136,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     orders = folder.Orders(
         env=env,
         umask=config.umask() if request.umask is None else request.umask,
-        nofile=_soft_files(),
+        nofile=soft_files(),
         boot=launch.boot_identity(),
         starter=launch.starter(core.home.path),
         groups=group.orders,
@@ -135,7 +144,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     return job, orders, group
 
 
-def _new_id(core: Core) -> JobId:
+def new_id(core: Core) -> JobId:
     """Ids only ever rise, whatever the clock does, so that none is given twice."""
     job_id = make_id(time.time_ns() // 1_000_000, random.getrandbits(10))
     if job_id <= core.newest_id:
@@ -145,19 +154,21 @@ def _new_id(core: Core) -> JobId:
 
 
 @cache
-def _soft_files() -> int:
+def soft_files() -> int:
+    """How many files a job may have open: as many as we could before we raised our own limit."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def raise_file_limit() -> None:
     """Let the runtime hold many jobs; jobs themselves keep the limit that was."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    _soft_files()
+    soft_files()
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-async def _answer(core: Core, request: Request, live: Live | None, joined: Job | None) -> Ran:
+async def answer(core: Core, request: Request, live: Live | None, joined: Job | None) -> Ran:
+    """What the request wants to know: that it runs, how it ended, or whether it is ready."""
     if live is not None and live.inserted is not None:
         await _accepted(core, live.inserted)
     if request.background:
@@ -168,9 +179,12 @@ async def _answer(core: Core, request: Request, live: Live | None, joined: Job |
     deferred = False
     if live is not None:
         seconds = None if request.deadline is None else request.deadline.total_seconds()
-        with anyio.move_on_after(seconds) as scope:
-            await _until(live, lambda: live.ended)
-        deferred = scope.cancelled_caught
+        with anyio.move_on_after(seconds):
+            if request.service is None:
+                await _until(live, lambda: live.ended)
+            else:
+                await readiness.ready_or_ended(live)
+        deferred = not live.ended and (request.service is None or not readiness.is_ready(live))
     job = _now(core, live, joined)
     return Ran(
         job=core.with_facts(job),

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
-from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs
+from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Ran
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
@@ -26,12 +26,14 @@ STATUSES = {
     "bad_request": 400,
     "folder_not_found": 400,
     "bad_settings": 503,
+    "bad_project": 400,
     "home_unusable": 503,
     "job_not_found": 404,
     "job_forgotten": 410,
     "session_not_found": 404,
     "queue_full": 429,
     "name_in_use": 409,
+    "port_in_use": 409,
     "job_active": 409,
     "job_ended": 409,
     "no_stdin": 409,
@@ -50,6 +52,8 @@ _SEND: dict[str, fields.Kind] = {
     "signal": fields.is_whole,
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
+
+_RESTART: dict[str, fields.Kind] = {"grace_ms": fields.is_number, "by": fields.is_text}
 
 Handler = Callable[["Routes", HttpRequest, Reply, str], Awaitable[None]]
 
@@ -91,7 +95,7 @@ class Routes:
     def _match(self, request: HttpRequest) -> tuple[Handler, str]:
         parts = segments(request.path)
         job = ""
-        if len(parts) > 2 and parts[:2] == ["v1", "jobs"]:
+        if len(parts) > 2 and parts[0] == "v1" and parts[1] in ("jobs", "services"):
             job, parts[2] = parts[2], "*"
         name = "/".join(parts)
         if (handler := ROUTES.get((request.method, name))) is not None:
@@ -106,10 +110,7 @@ class Routes:
         if request.query.get("follow") == "1":
             await run_and_follow(self.jobs, wanted, reply)
             return
-        ran = await self.jobs.run(wanted)
-        body: dict[str, Any] = {"job": job_to_json(ran.job), "joined": ran.joined, "deferred": ran.deferred}
-        body |= {"out": ran.out and slice_to_json(ran.out), "err": ran.err and slice_to_json(ran.err)}
-        await reply.json(body)
+        await reply.json(ran_to_json(await self.jobs.run(wanted)))
 
     async def on_get(self, _: HttpRequest, reply: Reply, job: str) -> None:
         await reply.json(job_to_json(await self.jobs.get(job)))
@@ -177,6 +178,11 @@ class Routes:
             }
         )
 
+    async def on_restart(self, request: HttpRequest, reply: Reply, job: str) -> None:
+        body = fields.given(request.json(), _RESTART, "'restart'")
+        grace = timedelta(milliseconds=body.pop("grace_ms", 5000))
+        await reply.json(ran_to_json(await self.jobs.services.restart(job, grace=grace, **body)))
+
     async def on_forget(self, _: HttpRequest, reply: Reply, job: str) -> None:
         await self.jobs.forget(job)
         await reply.json({})
@@ -194,6 +200,12 @@ class Routes:
             await self.end_jobs()
         await reply.json({"running": running})
         self.stop()
+
+
+def ran_to_json(ran: Ran) -> dict[str, Any]:
+    """What `run` answers."""
+    body: dict[str, Any] = {"job": job_to_json(ran.job), "joined": ran.joined, "deferred": ran.deferred}
+    return body | {"out": ran.out and slice_to_json(ran.out), "err": ran.err and slice_to_json(ran.err)}
 
 
 @overload
@@ -239,6 +251,7 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs/*/send"): Routes.on_send,
     ("POST", "v1/jobs/*/kill"): Routes.on_kill,
     ("DELETE", "v1/jobs/*"): Routes.on_forget,
+    ("POST", "v1/services/*/restart"): Routes.on_restart,
     ("GET", "v1/events"): Routes.on_events,
     ("GET", "v1/daemon"): Routes.on_daemon,
     ("POST", "v1/daemon/stop"): Routes.on_stop,
