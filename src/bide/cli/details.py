@@ -24,6 +24,7 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     if how:
         yield "with", ", ".join(how)
     yield "status", ended_how(job) if job["phase"] == "ended" else short_status(job)
+    yield from _service(job)
     yield from _trouble(job)
     yield from _times(job)
     yield from _limits(job)
@@ -32,6 +33,24 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     for name in ("alive",) if job["alive"] else ("survivors",):
         for process in job[name]:
             yield ("still runs" if name == "alive" else "outlived"), f"{process['pid']} {one_line(process['command'])}"
+
+
+def _service(job: "Json") -> "Iterator[tuple[str, str]]":
+    for port in job.get("ports") or ():
+        address = f"[{port['address']}]" if ":" in port["address"] else port["address"]
+        yield "listens", f"{address}:{port['port']}, pid {port['pid']}"
+    service = job.get("service")
+    if not service:
+        return
+    if job.get("ready_at"):
+        yield "ready", local(job["ready_at"])
+    yield "restart", f"{service['restart']}, at most {service['restarts']} times in a row"
+    if service["run"]:
+        yield "run", f"number {service['run'] + 1}"
+    if job.get("successor"):
+        yield "then", f"started again as {job['successor']}"
+    if job.get("gave_up"):
+        yield "given up", one_line(job["gave_up"])
 
 
 def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":

@@ -100,7 +100,7 @@ def request_body(args: "Namespace") -> "Json":
     """The body of the request: what was asked, and the caller's folder, environment and umask."""
     body: Json = {
         "command": _command(args),
-        "cwd": _cwd(args.cwd),
+        "cwd": here(args.cwd),
         "base_env": dict(os.environ),
         "env": dict(args.env),
         "env_defaults": not args.no_env_defaults,
@@ -123,7 +123,8 @@ def _command(args: "Namespace") -> "str | list[str]":
     return words if args.command is None else str(args.command)
 
 
-def _cwd(given: str | None) -> str:
+def here(given: str | None) -> str:
+    """The folder that was given, or the one we are in. Raises FolderNotFound if that was removed."""
     try:
         return os.path.abspath(given) if given else os.getcwd()
     except FileNotFoundError:
