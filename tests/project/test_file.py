@@ -139,7 +139,8 @@ def test_a_file_is_found_from_a_folder_below(tmp_path: Path) -> None:
         ("\nservice = 1", 2, "'service' is a section; write [service.NAME]"),
         ("service.web = 1", 1, "'service.web' is a section; write [service.web]"),
         ("\n\nproject = 'a b'", 3, "'project' must be a name"),
-        ("[service.web]\ncommand = 'x\n", 2, "Illegal character"),
+        ("[service.web]\ncommand = 'x\n", 2, "Expected"),
+        ("[service.web]\ncommand = x\n[a]", 2, "Invalid value"),
         ("[service.web]\r\ncommand = 'x'\r\nport = 0\r\n", 3, "cannot be 0"),
     ],
 )

@@ -175,7 +175,7 @@ async def test_a_kill_stops_a_service_for_good(jobs: Jobs) -> None:
 
 
 async def test_a_kill_of_the_name_ends_a_restart_that_waits(jobs: Jobs) -> None:
-    await start(jobs, "exit 1", restart=Restart.ALWAYS, ready=Until(log="never"))
+    await start(jobs, "exit 1", restart=Restart.ALWAYS, ready=Until(log="never"), tries=6)
     waiting = (await runs(jobs))[1]
     assert waiting.phase_name == "queued"
 

@@ -69,7 +69,7 @@ class Project:
         try:
             found = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise _not_toml(path, str(error)) from error
+            raise _not_toml(path, text, str(error)) from error
         self._lines = key_lines(text)
         self._check_top(found)
         self.name = str(found.get("project") or _as_name(os.path.basename(self.root)))
@@ -197,9 +197,10 @@ def _read(path: str) -> str:
         raise BadProject(path=path, line="1", detail=f"it cannot be read: {error}") from error
 
 
-def _not_toml(path: str, message: str) -> BadProject:
+def _not_toml(path: str, text: str, message: str) -> BadProject:
     match = re.search(r" \(at line (\d+), column \d+\)", message)
-    line = match[1] if match else "1"
+    last = str(text.rstrip().count("\n") + 1)
+    line = match[1] if match else last
     return BadProject(path=path, line=line, detail=message.replace(match[0], "") if match else message)
 
 
