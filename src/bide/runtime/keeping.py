@@ -10,6 +10,7 @@ import time
 from bide.keeper import ends, folder, launch
 from bide.model.job import Job
 from bide.model.phase import Reason
+from bide.runtime.holding import held
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.live import Live
@@ -25,12 +26,6 @@ _REFUSED = {_BAD_FOLDER: "its folder is not complete", 6: "its folder cannot be 
 _YOUNG_SECONDS = 1.0
 _YOUNG_DEATHS = 20
 _PAUSE_MAX = 60.0
-
-
-def _seconds_left(job: Job) -> float:
-    """How long until a job may start."""
-    at = job.spec.turn.at
-    return 0.0 if at is None else at.timestamp() - time.time()
 
 
 class Keeping(Moving):
@@ -51,16 +46,8 @@ class Keeping(Moving):
     def start(self, live: Live) -> None:
         """Have the job's keeper made. If not even that is possible, that is the job's end."""
         self.store_ends()
-        if (seconds := _seconds_left(live.job)) > 0:
-            live.held = live.entered = True
-            self.hub.call_later(seconds, lambda: self._let_start(live))
-        else:
+        if not held(self.hub, live, self.start):
             self._ask(live)
-
-    def _let_start(self, live: Live) -> None:
-        if live.held and not live.ended:
-            live.held = False
-            self.start(live)
 
     def never_start(self, live: Live, by: str) -> None:
         """End a job that was not started yet, so that it never is."""
