@@ -43,7 +43,7 @@ async def kill(core: Core, ref: str, signal: int, grace: timedelta, by: str) -> 
     who = " ".join("".join(c if c.isprintable() else " " for c in by).split())[:100]
     if (held := core.live(job)) is not None and held.held:
         core.keeping.never_start(held, who)
-        return Killed(job=core.find(job.id))
+        return Killed(job=core.with_facts(core.find(job.id)))
     line = f"kill {signal} {round(grace.total_seconds() * 1000)} {token} {who}"
     bell = core.keeping.kills.setdefault(job.id, Bell())
     with anyio.move_on_after(grace.total_seconds() + _PATIENCE):

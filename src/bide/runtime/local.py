@@ -10,6 +10,7 @@ from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import anyio
+import anyio.to_thread
 
 from bide import settings
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
@@ -72,7 +73,9 @@ class LocalJobs:
     @_with_sound_store
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""
-        return ports.with_ports(self.core, self.core.with_facts(self.core.find(job)))
+        found = self.core.with_facts(self.core.find(job))
+        # A tree may have thousands of descriptors to look at.
+        return await anyio.to_thread.run_sync(ports.with_ports, self.core, found) if ports.may_listen(found) else found
 
     @_with_sound_store
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:

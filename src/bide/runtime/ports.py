@@ -8,17 +8,18 @@ from dataclasses import replace
 from bide.keeper import folder, launch, ports
 from bide.model.errors import PortInUse
 from bide.model.job import Facts, Job
-from bide.model.phase import Queued, Running
+from bide.model.phase import Running
 from bide.runtime.core import Core
+
+
+def may_listen(job: Job) -> bool:
+    """Whether any process of it is there."""
+    return isinstance(job.phase, Running) or (job.facts is not None and bool(job.facts.alive))
 
 
 def with_ports(core: Core, job: Job) -> Job:
     """The job with what its processes listen on at this moment."""
-    if isinstance(job.phase, Queued):
-        return job
     pids = _pids(core, job)
-    if not pids:
-        return job
     found = ports.of(pids, pids[0])
     return replace(job, facts=replace(job.facts or Facts(), ports=found))
 

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from bide.api import Killed, Ran
 from bide.keeper import folder, services
 from bide.keeper.services import Next
-from bide.model.errors import BadRequest, BideError, JobActive, JobNotFound, NameInUse
+from bide.model.errors import BadRequest, DiskFull, JobActive, JobNotFound, NameInUse
 from bide.model.job import Job
 from bide.model.phase import Ended, Queued, Reason
 from bide.model.request import Request
@@ -23,10 +23,12 @@ from bide.model.service import Service, Verdict, verdict
 from bide.runtime import again, ending, ports, starting, watching
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
+from bide.store.faults import DatabaseCorrupt
 
 log = logging.getLogger(__name__)
 
 GRACE = timedelta(seconds=5)
+_AGAIN_SECONDS = 5.0
 
 
 def take_up(core: Core) -> None:
@@ -72,9 +74,11 @@ def _decide(core: Core, job: Job) -> None:
         return
     try:
         _succeed(core, job, job.phase, found)
-    except (OSError, BideError) as error:
-        log.exception("%s (%s) could not be started again", job.id, job.name)
+    except BadRequest as error:
         _record(core, job, Next(gave_up=f"it could not be started again: {error}"))
+    except (OSError, DiskFull, DatabaseCorrupt) as error:
+        log.warning("%s (%s) cannot be started again now: %s", job.id, job.name, error)
+        core.hub.call_later(_AGAIN_SECONDS, lambda: _decide(core, job))
 
 
 def _may_run_on(phase: Ended, path: str) -> bool:
