@@ -10,7 +10,7 @@ from tests.support.gates import Gate
 from tests.support.patience import LONG, end_of, ended, eventually
 from tests.support.servers import free_port, server
 
-from bide import Filter, Job, Reason, Restart, Running, Service, Until
+from bide import Filter, Job, Mode, Reason, Restart, Running, Service, Until
 from bide.api import Jobs, Ran
 from bide.model.errors import BadRequest, NameInUse
 
@@ -236,6 +236,24 @@ async def test_only_services_are_restarted_or_ready(jobs: Jobs) -> None:
     with pytest.raises(BadRequest, match="no service"):
         await jobs.wait([job.id], until=Until(ready=True))
     assert is_ready(job) is None
+
+
+async def test_waiting_for_services_to_be_ready_ends_when_that_cannot_be_any_more(jobs: Jobs, gate: Gate) -> None:
+    silent = Service(ready=Until(log="never"))
+    await jobs.run("exec sleep 100", name="good", service=Service())
+    await jobs.run("exec sleep 100", name="slow", service=silent, background=True)
+    await jobs.run(f"{gate.wait}; exit 3", name="bad", service=silent, background=True)
+    assert (await jobs.wait(["slow", "good"], mode=Mode.ANY, until=Until(ready=True))).met == "ready"
+    assert (await jobs.wait(["slow", "good"], until=Until(ready=True), timeout=SOON)).met == "timeout"
+    gate.open()
+    assert (await jobs.wait(["good", "slow", "bad"], until=Until(ready=True), timeout=LONG)).met == "ended"
+    await jobs.kill("good")
+    waited = await jobs.wait(["good"], until=Until(ready=True), timeout=LONG)
+    assert waited.met == "ended"
+    facts = waited.jobs[0].facts
+    assert facts is not None
+    assert facts.ready is False
+    assert facts.ready_at is not None
 
 
 async def test_a_service_needs_its_name_to_be_free(jobs: Jobs) -> None:

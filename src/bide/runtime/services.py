@@ -39,11 +39,21 @@ def take_up(core: Core) -> None:
     for live in list(keeping.table.live.values()):
         if not live.ended:
             _admitted(core, live)
-    if any(live.ended for live in keeping.table.live.values()):
-        keeping.store_ends()
-        core.store.barrier().result()
-    for job in core.store.ended_services():
+    try:
+        found = _ended_before(core)
+    except DatabaseCorrupt:
+        keeping.renew()
+        found = _ended_before(core)
+    for job in found:
         _decide(core, job)
+
+
+def _ended_before(core: Core) -> list[Job]:
+    """Services that are over, also those whose end was only just found in their folder."""
+    if any(live.ended for live in core.keeping.table.live.values()):
+        core.keeping.store_ends()
+        core.store.barrier().result()
+    return core.store.ended_services()
 
 
 def _admitted(core: Core, live: Live) -> None:
@@ -67,9 +77,11 @@ def _decide(core: Core, job: Job) -> None:
     if job.spec.service is None or not isinstance(job.phase, Ended) or services.read_next(path) is not None:
         return
     found = Verdict() if job.id in core.stopping else verdict(job.spec.service, job.phase.end)
+    if found.next is not None and _may_run_on(job.phase, path):
+        found = Verdict(gave_up="nobody knows whether it still runs")
     if found.gave_up:
         log.error("%s (%s) is not started again: %s", job.id, job.name, found.gave_up)
-    if found.next is None or _may_run_on(job.phase, path):
+    if found.next is None:
         _record(core, job, Next(gave_up=found.gave_up))
         return
     try:
@@ -100,7 +112,8 @@ def _succeed(core: Core, job: Job, phase: Ended, found: Verdict) -> None:
         if phase.end.survivors:
             # They may hold its port. What is left of a service must not keep the next one from working.
             core.hub.spawn(lambda: ending.kill(core, job.id, signal.SIGTERM, found.pause / 2, "restart"))
-        at = max(phase.ended_at + found.pause, now())
+        # The clock may have been set back since.
+        at = min(max(phase.ended_at + found.pause, now()), now() + found.pause)
         log.warning("%s (%s) ended; it is started again in %s", job.id, job.name, at - now())
         live = start_later(core, _like(core, job, found.next, key), _path(core, job), at)
         _record_once_accepted(core, job, live)

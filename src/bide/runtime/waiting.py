@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import anyio
 import anyio.lowlevel
 
-from bide.keeper import services
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.output import Match, Stream
@@ -21,6 +20,7 @@ from bide.model.until import Until
 from bide.model.waiting import Mode, Waited, check_wait, is_over
 from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
+from bide.runtime.readiness import is_ready
 from bide.runtime.reading import LineScanner, compile_pattern, kept, watching
 
 _TRY_EVERY = 0.1
@@ -36,6 +36,8 @@ class _Wait:
         self.core = core
         self.jobs = jobs
         self.mode = mode
+        self.over = mode
+        """How many must end for the wait to be over."""
         self.lives = [live for job in jobs if (live := core.live(job)) is not None]
         self.met = "timeout"
         self.match: Match | None = None
@@ -47,7 +49,7 @@ class _Wait:
     async def ended(self) -> None:
         while True:
             with heard([live.changed for live in self.lives]) as event:
-                if is_over(self.now(), self.mode):
+                if is_over(self.now(), self.over):
                     return
                 await event.wait()
 
@@ -89,13 +91,15 @@ class _Wait:
         for job in self.jobs:
             if job.spec.service is None:
                 raise BadRequest(detail=f"job {job.id} is no service, so it is never ready; wait for something else")
+        # Who ended is not ready any more: one end is too many for all, and all of them are for any.
+        self.over = Mode.ANY if self.mode is Mode.ALL else Mode.ALL
 
     async def ready(self) -> None:
         enough = all if self.mode is Mode.ALL else any
         while True:
             with heard([live.changed for live in self.lives]) as event:
-                now = [services.read_ready(self.core.home.job(job.id)) is not None for job in self.now()]
-                if enough(now):
+                ready = {live.job.id for live in self.lives if is_ready(live)}
+                if enough(job.id in ready for job in self.jobs):
                     return
                 await event.wait()
 
