@@ -1,4 +1,4 @@
-"""Look after services: jobs that are meant to stay, are ready at some point, and come back when they fail.
+"""Look after services: jobs that stay, are ready at some point, and come back when they fail.
 
 'start' runs a command as a service, or one of this project's bide.toml, or again one
 that was stopped; it returns when the service is ready. 'stop' returns when nothing of

@@ -32,7 +32,7 @@ def ended(job: Job, record: dict[str, Any]) -> Ended:
     """The end of a job from its record."""
     reason = Reason(record["reason"])
     code: int | None = record["code"] if record["code"] >= 0 else None
-    never_ran = reason is Reason.SPAWN_FAILED or (reason is Reason.KILLED and not record["pid"])
+    never_ran = reason is Reason.SPAWN_FAILED or (reason is Reason.KILLED and not record["pid"] and code is None)
     if never_ran or (code == 0 and reason is not Reason.EXITED):
         code = None
     end = End(

@@ -70,6 +70,10 @@ class Moving:
             os.rename(live.path, self.home.job(live.job.id))
             live.path = self.home.job(live.job.id)
 
+    def accepted(self, live: Live) -> None:
+        """Its row is known to be on disk: the folder moves now, and not a moment later, if it may."""
+        self._place(live)
+
     def take_start(self, live: Live) -> None:
         """Move to running what the folder says has started."""
         started = folder.read_started(live.path)

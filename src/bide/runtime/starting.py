@@ -171,6 +171,7 @@ async def answer(core: Core, request: Request, live: Live | None, joined: Job | 
     """What the request wants to know: that it runs, how it ended, or whether it is ready."""
     if live is not None and live.inserted is not None:
         await _accepted(core, live.inserted)
+        core.keeping.accepted(live)
     if request.background:
         if live is not None:
             with anyio.move_on_after(_START_SECONDS):
