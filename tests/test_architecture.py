@@ -32,6 +32,7 @@ PUBLIC = {
     *("Stream", "Slice", "Match", "Until", "Mode", "Waited"),
     *("Ran", "Page", "Filter", "Killed"),
     *("Turn", "Group", "Dedup", "Policy"),
+    *("Service", "Restart", "Port"),
 }
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bide.model.output import Match, Slice, Stream
     from bide.model.phase import End, Ended, Queued, Reason, Running, Usage
     from bide.model.request import Request
+    from bide.model.service import Port, Restart, Service
     from bide.model.turn import Turn
     from bide.model.until import Until
     from bide.model.waiting import Mode, Waited
@@ -41,11 +42,14 @@ __all__ = [
     "OnOutputCap",
     "Page",
     "Policy",
+    "Port",
     "Queued",
     "Ran",
     "Reason",
     "Request",
+    "Restart",
     "Running",
+    "Service",
     "Slice",
     "Spec",
     "Stream",
@@ -68,6 +72,7 @@ _WHERE = {
     "bide.model.phase": ("End", "Ended", "Queued", "Reason", "Running", "Usage"),
     "bide.model.request": ("Request",),
     "bide.model.turn": ("Turn",),
+    "bide.model.service": ("Port", "Restart", "Service"),
     "bide.model.until": ("Until",),
     "bide.model.waiting": ("Mode", "Waited"),
     "bide.version": ("VERSION",),

@@ -115,6 +115,18 @@ class Groups(Protocol):
         ...
 
 
+class Services(Protocol):
+    """What services have beyond the verbs of jobs."""
+
+    async def restart(self, job: str, *, grace: timedelta = ..., by: str = ...) -> Ran:
+        """End a service, verified, if it runs; then start it as it was: same command, folder, environment and policy.
+
+        The answer is that of a foreground run: when it is ready, or says that it was not in time. A service that has
+        ended is started again. If something of it survives the kill, nothing is started.
+        """
+        ...
+
+
 class Events(Protocol):
     """What happens to jobs, as it happens."""
 
@@ -129,6 +141,11 @@ class Jobs(Protocol):
     @property
     def groups(self) -> Groups:
         """Limits on how many run at once."""
+        ...
+
+    @property
+    def services(self) -> Services:
+        """What services have beyond these."""
         ...
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:

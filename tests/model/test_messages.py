@@ -139,6 +139,9 @@ FACTS = {
     "known": "1",
     "session": "work",
     "waiting": "3",
+    "port": "80",
+    "holder": "process 7",
+    "line": "5",
 }
 
 

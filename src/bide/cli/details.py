@@ -27,6 +27,7 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
         yield "with", ", ".join(how)
     yield "status", ended_how(job) if job["phase"] == "ended" else short_status(job)
     yield from _queue(job)
+    yield from _service(job)
     yield from _trouble(job)
     yield from _times(job)
     yield from _limits(job)
@@ -51,12 +52,32 @@ def _queue(job: "Json") -> "Iterator[tuple[str, str]]":
         yield "after", f"{', '.join(turn['after'])} ({'any end' if turn['after_any'] else 'success'})"
     if turn.get("at"):
         yield "at", local(turn["at"])
+
+
 def children(page: "Json") -> "Iterator[tuple[str, str]]":
     """A line for each job that was started from it, newest first."""
     for job in page["jobs"]:
         yield "child", f"{job['id']} {short_status(job)}: {one_line(job['command'])}"
     if page["next"]:
         yield "child", f"and older ones; see them with: bide ls --all --parent {page['jobs'][0]['parent']}"
+
+
+def _service(job: "Json") -> "Iterator[tuple[str, str]]":
+    for port in job.get("ports") or ():
+        address = f"[{port['address']}]" if ":" in port["address"] else port["address"]
+        yield "listens", f"{address}:{port['port']}, pid {port['pid']}"
+    service = job.get("service")
+    if not service:
+        return
+    if job.get("ready_at"):
+        yield "ready", local(job["ready_at"])
+    yield "restart", f"{service['restart']}, at most {service['restarts']} times in a row"
+    if service["run"]:
+        yield "run", f"number {service['run'] + 1}"
+    if job.get("successor"):
+        yield "then", f"started again as {job['successor']}"
+    if job.get("gave_up"):
+        yield "given up", one_line(job["gave_up"])
 
 
 def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":

@@ -11,7 +11,9 @@ from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import parse_instant, seconds_since
 from bide.cli.units import show_age, show_duration
-from bide.cli.words import short_status, succeeded
+from bide.cli.words import listens_on, short_status, succeeded
+from bide.client.http1 import quote
+from bide.model.errors import JobNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ _HEAD = ("ID", "NAME", "STATUS", "AGE", "TIME", "COMMAND")
 def configure(parser: "Parser") -> None:
     """The options of `bide ls`."""
     parser.add_argument("--all", action="store_true", help="every job on record")
+    parser.add_argument("--ports", action="store_true", help="also what the running jobs listen on")
     parser.add_argument("--phase", choices=("queued", "running", "ended"), help="only jobs in this phase")
     parser.add_argument("--reason", metavar="R", help="only jobs that ended so: exited, killed, timed_out, ...")
     for name in ("owner", "label", "kind", "name", "session"):
@@ -47,6 +50,8 @@ def configure(parser: "Parser") -> None:
 def execute(args: "Namespace", link: "Link") -> int:
     """Print the list."""
     page = _page(args, link)
+    if args.ports:
+        page["jobs"] = [with_ports(link, job) for job in page["jobs"]]
     if args.json:
         print_json(page)
         return 0
@@ -54,11 +59,22 @@ def execute(args: "Namespace", link: "Link") -> int:
     if not jobs:
         complain("no jobs" if _filters(args) else "no jobs yet; start one with: bide run -- CMD")
         return 0
-    rows = [_row(job) for job in jobs]
-    print("\n".join(lines(_HEAD, rows, lambda row, column: _colour(jobs[row], column), limited=os.isatty(1))))
+    head, rows = _HEAD, [_row(job) for job in jobs]
+    if args.ports:
+        head = (*_HEAD[:-1], "PORTS", _HEAD[-1])
+        rows = [(*row[:-1], listens_on(job) or "-", row[-1]) for row, job in zip(rows, jobs, strict=True)]
+    print("\n".join(lines(head, rows, lambda row, column: _colour(jobs[row], column), limited=os.isatty(1))))
     if page["next"] and os.isatty(2):
         complain(f"there are older ones; see them with: bide ls --all, or: bide ls --before {page['next']}")
     return 0
+
+
+def with_ports(link: "Link", job: "Json") -> "Json":
+    """The job with what it listens on; only a running one is asked about, and one that is gone meanwhile is as it was."""
+    try:
+        return link.call("GET", f"/v1/jobs/{quote(job['id'])}") if job["phase"] == "running" else job
+    except JobNotFound:
+        return job
 
 
 def _filters(args: "Namespace") -> dict[str, str]:
@@ -110,5 +126,6 @@ def _colour(job: "Json", column: int) -> str | None:
     if column != _HEAD.index("STATUS"):
         return "dim" if column in (3, 4) else None
     if job["phase"] != "ended":
-        return "yellow" if job["waiting"] or job["paused"] or job["phase"] == "queued" else "cyan"
+        calm = job["phase"] == "running" and not (job["waiting"] or job["paused"]) and job["ready"] is not False
+        return "cyan" if calm else "yellow"
     return "green" if succeeded(job) else "red"

@@ -116,7 +116,7 @@ def request_body(args: "Namespace") -> "Json":
     body: Json = {
         "command": _command(args) if args.lang is None else _code(args),
         "language": args.lang,
-        "cwd": _cwd(args.cwd),
+        "cwd": here(args.cwd),
         "base_env": dict(os.environ),
         "env": dict(args.env),
         "env_defaults": not args.no_env_defaults,
@@ -146,7 +146,8 @@ def _code(args: "Namespace") -> str:
     return read_code(args.lang, args.command, args.words, stdin=args.stdin)
 
 
-def _cwd(given: str | None) -> str:
+def here(given: str | None) -> str:
+    """The folder that was given, or the one we are in. Raises FolderNotFound if that was removed."""
     try:
         return os.path.abspath(given) if given else os.getcwd()
     except FileNotFoundError:

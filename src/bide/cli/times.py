@@ -12,6 +12,11 @@ def seconds_since(stamp: str) -> float:
     return time.time() - datetime.fromisoformat(stamp).timestamp()
 
 
+def seconds_between(first: str, second: str) -> float:
+    """From one instant to another."""
+    return datetime.fromisoformat(second).timestamp() - datetime.fromisoformat(first).timestamp()
+
+
 def local(stamp: str | None) -> str:
     """An instant in the reader's own time zone, to the second."""
     return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z") if stamp else "-"

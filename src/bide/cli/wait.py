@@ -37,6 +37,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--until-log", metavar="RE", help="until a line of the output matches")
     parser.add_argument("--until-port", metavar="N", type=int, help="until this TCP port accepts")
     parser.add_argument("--until-http", metavar="URL", help="until this http URL answers")
+    parser.add_argument("--until-ready", action="store_true", help="until the services are ready")
     parser.add_argument(
         "--until-quiet", metavar="D", type=parse_duration, help="until there was no output for this long"
     )
@@ -65,8 +66,8 @@ def execute(args: "Namespace", link: "Link") -> int:
 
 def request_body(args: "Namespace") -> "Json":
     """What to wait for."""
-    conditions = (args.until_log, args.until_port, args.until_http, args.until_quiet)
-    until = dict(zip(("log", "port", "http", "quiet_seconds"), conditions, strict=True))
+    conditions = (args.until_log, args.until_port, args.until_http, args.until_quiet, args.until_ready or None)
+    until = dict(zip(("log", "port", "http", "quiet_seconds", "ready"), conditions, strict=True))
     return {
         "jobs": args.jobs,
         "mode": args.mode or "all",
@@ -133,6 +134,8 @@ def _condition(args: "Namespace", waited: "Json") -> str:
         return f"matched: {one_line(waited['match']['line'])}"
     if met == "port":
         return f"port {args.until_port} accepts"
+    if met == "ready":
+        return f"{', '.join(called(job) for job in waited['jobs'])} ready"
     if met == "http":
         return f"{args.until_http} answers"
     return f"quiet for {show_duration((args.until_quiet or 0) * 1000)}"

@@ -28,7 +28,9 @@ def signal_name(number: int | None) -> str:
 
 
 def short_status(job: "Json") -> str:
-    """One or two words: `running`, `waiting`, `exit 3`, `SIGSEGV`, `timed out`."""
+    """One or two words: `running`, `waiting`, `ready`, `exit 3`, `SIGSEGV`, `timed out`."""
+    if job["phase"] == "running" and job.get("ready") is not None and not job.get("waiting"):
+        return "ready" if job["ready"] else "not ready"
     if job["phase"] != "ended":
         return "paused" if job.get("paused") else "waiting" if job.get("waiting") else str(job["phase"])
     reason = str(job["reason"])
@@ -79,6 +81,20 @@ def _ended_by_limit(job: "Json", reason: str, limits: "Json") -> str:
 
 def _limit(ms: int | None, job: "Json") -> str:
     return show_duration(ms if ms is not None else job.get("duration_ms") or 0)
+
+
+def listens_on(job: "Json") -> str:
+    """The ports of a job, as `8000, [::]:9000`; an address is named unless it is this machine's own."""
+    own = ("127.0.0.1", "::1")
+    shown = [
+        str(port["port"]) if port["address"] in own else f"{_bracketed(port['address'])}:{port['port']}"
+        for port in job.get("ports") or ()
+    ]
+    return ", ".join(dict.fromkeys(shown))
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
 
 
 def missing(job: "Json") -> str | None:

@@ -36,6 +36,7 @@ class RemoteJobs:
         """Made by `bide.connect`."""
         self._transport = transport
         self.groups: RemoteGroups = RemoteGroups(transport)
+        self.services: RemoteServices = RemoteServices(transport)
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""
@@ -50,13 +51,7 @@ class RemoteJobs:
         # With a key of our own no job can have it yet; a second attempt cannot be so sure.
         first = wanted if request.key else {**wanted, "new_key": True}
         body = await self._transport.call_once("/v1/jobs", first, wanted)
-        return Ran(
-            job=job_from_json(body["job"]),
-            joined=body["joined"],
-            deferred=body["deferred"],
-            out=slice_from_json(body["out"]) if body["out"] else None,
-            err=slice_from_json(body["err"]) if body["err"] else None,
-        )
+        return _ran(body)
 
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""
@@ -133,6 +128,31 @@ class RemoteJobs:
     async def forget(self, job: str) -> None:
         """See api.Jobs.forget."""
         await self._transport.call("DELETE", _path(job), again=False)
+
+
+class RemoteServices:
+    """Implements api.Services by asking the daemon."""
+
+    def __init__(self, transport: Transport) -> None:
+        """Beside the RemoteJobs of the same transport."""
+        self._transport = transport
+
+    async def restart(self, job: str, *, grace: timedelta = timedelta(seconds=5), by: str = "restart") -> Ran:
+        """See api.Services.restart. Not asked again if the daemon dies meanwhile: it might then be restarted twice."""
+        if not job:
+            raise BadRequest(detail="a service's name or id cannot be empty")
+        path = f"/v1/services/{quote(job)}/restart"
+        return _ran(await self._transport.call("POST", path, {"grace_ms": ms(grace), "by": by}, again=False))
+
+
+def _ran(body: Json) -> Ran:
+    return Ran(
+        job=job_from_json(body["job"]),
+        joined=body["joined"],
+        deferred=body["deferred"],
+        out=slice_from_json(body["out"]) if body["out"] else None,
+        err=slice_from_json(body["err"]) if body["err"] else None,
+    )
 
 
 def _path(job: str) -> str:

@@ -4,6 +4,7 @@
     ├── BadRequest            bad_request          an argument that cannot be meant
     │   ├── FolderNotFound    folder_not_found     the cwd is not there
     │   ├── BadSettings       bad_settings         the home's config.toml says what cannot be meant
+    │   ├── BadProject        bad_project          a project's bide.toml says what cannot be meant
     │   └── HomeUnusable      home_unusable        the home cannot be written or is not ours
     ├── JobNotFound           job_not_found        no such id or name, now or ever
     │   └── JobForgotten      job_forgotten        it was here, and was forgotten
@@ -11,6 +12,7 @@
     ├── QueueFull             queue_full           no more jobs can wait for their turn
     ├── NameInUse             name_in_use          an active job of this owner has the name
     ├── JobQueued             job_queued           not possible before it runs
+    ├── PortInUse             port_in_use          another process listens on a service's port
     ├── JobActive             job_active           not possible before its end
     ├── JobEnded              job_ended            not possible after its end
     ├── NoStdin               no_stdin             it was started without a stdin to write to
@@ -66,6 +68,13 @@ class BadSettings(BadRequest):
     sentence = "{path}: {detail}"
 
 
+class BadProject(BadRequest):
+    """A project's bide.toml cannot be used."""
+
+    code = "bad_project"
+    sentence = "{path}, line {line}: {detail}"
+
+
 class HomeUnusable(BadRequest):
     """The home folder cannot be used."""
 
@@ -113,6 +122,13 @@ class JobQueued(BideError):
 
     code = "job_queued"
     sentence = "job {job} has not started, so there is no process to {what}; wait for its turn, or kill it"
+
+
+class PortInUse(BideError):
+    """Another process listens on the port of a service that is to be started."""
+
+    code = "port_in_use"
+    sentence = "port {port} is held by {holder}; stop that first, or use another port"
 
 
 class JobActive(BideError):
@@ -179,6 +195,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         BadRequest,
         FolderNotFound,
         BadSettings,
+        BadProject,
         HomeUnusable,
         JobNotFound,
         JobForgotten,
@@ -186,6 +203,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         QueueFull,
         NameInUse,
         JobQueued,
+        PortInUse,
         JobActive,
         JobEnded,
         NoStdin,

@@ -11,7 +11,7 @@ from bide.model.errors import BadRequest
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
 from bide.model.phase import PHASE_NAMES, Descendant, Kept, Phase, Queued, Usage
-from bide.model.service import Service
+from bide.model.service import Port, Service
 from bide.model.turn import NOW, Place, Turn
 
 JobId = NewType("JobId", str)
@@ -107,6 +107,16 @@ class Facts:
     """Its whole tree is stopped until it is resumed."""
     queue: Place | None = None
     """Where a queued job stands."""
+    ports: tuple[Port, ...] | None = None
+    """What its processes listen on; looked up by `get` alone."""
+    ready: bool | None = None
+    """Whether a service is ready; `None` for other jobs."""
+    ready_at: datetime | None = None
+    """Since when, or when it was."""
+    successor: str | None = None
+    """The job that came after this one, when a service was started again."""
+    gave_up: str = ""
+    """Why a service that should come back does not any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,14 @@ from bide.model.job import Facts, Job, JobId, Spec, Taken
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits, OnOutputCap
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
-from bide.model.plans import service_from_json, service_to_json, turn_from_json, turn_to_json
+from bide.model.plans import (
+    ports_from_json,
+    ports_to_json,
+    service_from_json,
+    service_to_json,
+    turn_from_json,
+    turn_to_json,
+)
 from bide.model.times import from_ms, from_stamp, ms, stamp
 from bide.model.turn import NOW, Place
 
@@ -191,6 +198,7 @@ def job_to_json(job: Job) -> Json:
         "paused": False,
         "queue": None,
         "status": None,
+        **dict.fromkeys(("ports", "ready", "ready_at", "successor", "gave_up")),
         **dict.fromkeys(("exit_code", "signal", "reason", "by", "error", "errno", "duration_ms", "usage", "output")),
         "missing_bytes": 0,
         "taken_over": 0,
@@ -208,6 +216,7 @@ def job_to_json(job: Job) -> Json:
 
 def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
     body: Json = {"alive": descendants_to_json(facts.alive), "stalled": facts.stalled, "paused": facts.paused}
+    body |= _service_to_json(facts)
     if facts.queue is not None:
         body["queue"] = {"place": facts.queue.place, "why": facts.queue.why}
     if facts.waiting is not None:
@@ -217,6 +226,16 @@ def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
         body["input"] = None if facts.input is None else {"taken": facts.input.taken, "size": facts.input.size}
         body["usage"] = None if facts.usage is None else usage_to_json(facts.usage)
     return body
+
+
+def _service_to_json(facts: Facts) -> Json:
+    return {
+        "ports": ports_to_json(facts.ports),
+        "ready": facts.ready,
+        "ready_at": stamp(facts.ready_at),
+        "successor": facts.successor,
+        "gave_up": facts.gave_up or None,
+    }
 
 
 def job_from_json(body: Json) -> Job:
@@ -239,8 +258,16 @@ def job_from_json(body: Json) -> Job:
 
 def _facts_from_json(body: Json) -> Facts | None:
     alive = descendants_from_json(body["alive"])
+    more: Json = {
+        "alive": alive,
+        "ports": ports_from_json(body.get("ports")),
+        "ready": body.get("ready"),
+        "ready_at": from_stamp(body.get("ready_at")),
+        "successor": body.get("successor"),
+        "gave_up": body.get("gave_up") or "",
+    }
     if body["phase"] == "ended":
-        return Facts(alive=alive) if alive else None
+        return Facts(**more) if Facts(**more) != Facts() else None
     if body["output"] is None:
         return None
     waiting: Json | None = body["waiting"]
@@ -251,9 +278,9 @@ def _facts_from_json(body: Json) -> Facts | None:
         err=kept_from_json(body["output"], "err"),
         input=Taken(**body["input"]) if body.get("input") else None,
         stalled=body["stalled"],
-        alive=alive,
         paused=body.get("paused", False),
         queue=Place(**body["queue"]) if body.get("queue") else None,
+        **more,
     )
 
 

@@ -1,4 +1,4 @@
-"""The wire form of what a request may say beyond its command: conditions, turn, dedup, service."""
+"""The wire form of what a request may say beyond its command: conditions, turn, dedup, service; and of ports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from bide.model import fields
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
-from bide.model.service import Restart, Service
+from bide.model.service import Port, Restart, Service
 from bide.model.times import from_ms, from_stamp, ms, stamp
 from bide.model.turn import Turn
 from bide.model.until import Until
@@ -24,6 +24,7 @@ def until_to_json(until: Until) -> Json:
         "http": until.http,
         "quiet_seconds": until.quiet_seconds,
         "input": until.input,
+        "ready": until.ready,
     }
 
 
@@ -33,6 +34,7 @@ _UNTIL: dict[str, fields.Kind] = {
     "http": fields.is_text,
     "quiet_seconds": fields.is_number,
     "input": fields.is_flag,
+    "ready": fields.is_flag,
 }
 
 
@@ -108,9 +110,11 @@ def service_to_json(service: Service) -> Json:
         "ready": until_to_json(service.ready),
         "ready_command": service.ready_command,
         "ready_timeout_ms": ms(service.ready_timeout),
+        "port": service.port,
         "restart": str(service.restart),
         "restarts": service.restarts,
         "run": service.run,
+        "tries": service.tries,
     }
 
 
@@ -118,9 +122,11 @@ _SERVICE: dict[str, fields.Kind] = {
     "ready": fields.is_object,
     "ready_command": fields.is_text,
     "ready_timeout_ms": fields.is_number,
+    "port": fields.is_whole,
     "restart": lambda value: value in list(Restart),
     "restarts": fields.is_whole,
     "run": fields.is_whole,
+    "tries": fields.is_whole,
 }
 
 
@@ -134,3 +140,13 @@ def service_from_json(body: Json) -> Service:
     if "restart" in found:
         found["restart"] = Restart(found["restart"])
     return Service(**found)
+
+
+def ports_to_json(ports: tuple[Port, ...] | None) -> list[Json] | None:
+    """What a job listens on; `None` if nobody looked."""
+    return None if ports is None else [{"address": one.address, "port": one.port, "pid": one.pid} for one in ports]
+
+
+def ports_from_json(rows: list[Json] | None) -> tuple[Port, ...] | None:
+    """What a job listens on."""
+    return None if rows is None else tuple(Port(**row) for row in rows)

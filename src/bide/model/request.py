@@ -14,10 +14,9 @@ from bide.model.fields import LARGEST
 from bide.model.job import check_name
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
-from bide.model.service import Service
+from bide.model.service import Service, check_service
 from bide.model.session import check_session_id
 from bide.model.turn import NOW, Turn, check_turn
-from bide.model.until import check_until
 
 DEADLINE = timedelta(seconds=45)
 TAIL_BYTES = 64 * 1024
@@ -174,16 +173,11 @@ def _check_limits(limits: Limits) -> None:
 
 
 def _check_service(request: Request) -> None:
-    service = request.service
-    if service is None:
+    if request.service is None:
         return
     if request.name is None:
         raise BadRequest(detail="a service needs a name")
-    check_until(service.ready)
-    if service.ready_timeout <= timedelta(0):
-        raise BadRequest(detail="the time for a service to be ready must be above 0")
-    if service.restarts < 0:
-        raise BadRequest(detail="the number of restarts cannot be negative; 0 means none")
+    check_service(request.service)
 
 
 def _check_life(request: Request) -> None:

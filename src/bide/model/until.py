@@ -22,6 +22,8 @@ class Until:
     """No output for this long."""
     input: bool | None = None
     """A job asks for input; with False, none does (any more)."""
+    ready: bool | None = None
+    """The services are ready: all of them, or one for a wait for any."""
 
 
 def check_until(until: Until) -> None:
@@ -32,6 +34,16 @@ def check_until(until: Until) -> None:
         raise BadRequest(detail=f"{until.http!r} is not an http:// URL")
     if until.quiet_seconds is not None and not until.quiet_seconds > 0:
         raise BadRequest(detail="quiet must be longer than 0 seconds")
+    if until.ready is False:
+        raise BadRequest(
+            detail="one can wait for services to be ready, not for the contrary; leave 'ready' out or give true"
+        )
+
+
+def http_port(url: str) -> int | None:
+    """The port of this machine that a URL names; `None` if it names another machine."""
+    parts = urlsplit(url)
+    return (parts.port or 80) if parts.hostname in ("localhost", "127.0.0.1", "::1") else None
 
 
 def _is_http(url: str) -> bool:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import anyio
 
-from bide.keeper import ends, folder, launch
+from bide.keeper import ends, folder, launch, services
 from bide.model.errors import JobForgotten, JobNotFound
 from bide.model.job import ID_PATTERN, Facts, Job, Taken
 from bide.model.output import tail_text
-from bide.model.phase import Ended, Kept, Queued
+from bide.model.phase import Ended, Kept, Queued, Running
 from bide.model.times import stamp
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
@@ -38,6 +38,8 @@ class Core:
     settings: Settings
     newest_id: str = ""
     """The greatest id given so far."""
+    stopping: set[str] = field(default_factory=set[str])
+    """Services that somebody asked to end, so that none of them comes back."""
 
     @property
     def store(self) -> Store:
@@ -74,17 +76,23 @@ class Core:
 
     def with_facts(self, job: Job) -> Job:
         """The job with what is so at this moment."""
+        facts = self._facts(job)
+        if job.spec.service is not None:
+            facts = _of_service(facts or Facts(), job, self.home.job(job.id))
+        return job if facts is None else replace(job, facts=facts)
+
+    def _facts(self, job: Job) -> Facts | None:
         if isinstance(job.phase, Ended):
             left = tuple(d for d in job.phase.end.survivors if launch.is_alive(d.pid, d.start_ticks))
-            return replace(job, facts=Facts(alive=left)) if left else job
+            return Facts(alive=left) if left else None
         if isinstance(job.phase, Queued):
             place = self.queue.place(job.id)
-            return job if place is None else replace(job, facts=Facts(queue=place))
+            return None if place is None else Facts(queue=place)
         path = self.home.job(job.id)
         page = folder.read_live(path)
         if not page:
-            return job
-        facts = Facts(
+            return None
+        return Facts(
             waiting=_prompt(path) if page["waiting"] else None,
             usage=ends.usage(page, cgroup=dict(job.spec.enforced).get("memory", "").startswith("cgroup"), live=True),
             out=Kept(page["out_head"], size_of(path, "out")),
@@ -93,7 +101,6 @@ class Core:
             stalled=bool(page["stalled"]),
             paused=bool(page.get("paused")),
         )
-        return replace(job, facts=facts)
 
     async def settled(self) -> None:
         """Return when every move that was told of is in the rows: ends are told first, and written after."""
@@ -116,6 +123,13 @@ def heard(bells: list[Bell]) -> Generator[anyio.Event]:
     finally:
         for bell in bells:
             bell.leave(event)
+
+
+def _of_service(facts: Facts, job: Job, path: str) -> Facts:
+    at = services.read_ready(path)
+    after = services.read_next(path) if isinstance(job.phase, Ended) else None
+    facts = replace(facts, ready=at is not None and isinstance(job.phase, Running), ready_at=at)
+    return facts if after is None else replace(facts, successor=after.job, gave_up=after.gave_up)
 
 
 def now() -> datetime:

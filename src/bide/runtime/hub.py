@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio  # noqa: TID251 - see docs/decisions/005-anyio.md
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -51,6 +51,7 @@ class Hub:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._watched: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
     def watch(self, fd: int, handler: Callable[[], None]) -> None:
@@ -75,6 +76,24 @@ class Hub:
     def call_later(self, seconds: float, function: Callable[[], None]) -> None:
         """Run a function in the event loop, after a while."""
         self._loop.call_later(seconds, self._do, function)
+
+    def spawn(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """Do some work beside everything else, until it is done or the runtime ends."""
+        task = self._loop.create_task(self._work(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        try:
+            await work()
+        except Exception:
+            log.exception("something went wrong; going on")
+
+    async def stop_work(self) -> None:
+        """End what was spawned."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def settled(self, future: Future[T]) -> T:
         """The result of a write, once it is committed."""

@@ -9,6 +9,9 @@ from datetime import timedelta
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
+import anyio
+import anyio.to_thread
+
 from bide import settings
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.keeper import launch
@@ -18,12 +21,13 @@ from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
-from bide.runtime import ending, groups, lineage, pausing, reading, recovery, starting, waiting
+from bide.runtime import ending, groups, lineage, pausing, ports, reading, recovery, services, starting, waiting
 from bide.runtime.core import Core
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.queue import Queue
+from bide.runtime.services import LocalServices
 from bide.store.faults import DatabaseCorrupt
 
 P = ParamSpec("P")
@@ -53,6 +57,7 @@ class LocalJobs:
         """Made by `open_jobs`."""
         self.core: Core = core
         self.groups: groups.LocalGroups = groups.LocalGroups(core)
+        self.services: LocalServices = LocalServices(core)
 
     @_with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
@@ -70,7 +75,9 @@ class LocalJobs:
     @_with_sound_store
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""
-        return self.core.with_facts(self.core.find(job))
+        found = self.core.with_facts(self.core.find(job))
+        # A tree may have thousands of descriptors to look at.
+        return await anyio.to_thread.run_sync(ports.with_ports, self.core, found) if ports.may_listen(found) else found
 
     @_with_sound_store
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
@@ -134,7 +141,7 @@ class LocalJobs:
         self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"
     ) -> Killed:
         """See api.Jobs.kill."""
-        return await ending.kill(self.core, job, signal, grace, by)
+        return await services.kill(self.core, job, signal, grace, by)
 
     @_with_sound_store
     async def forget(self, job: str) -> None:
@@ -177,4 +184,9 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
         launch.become_reaper()
     starting.raise_file_limit()
     with _opened(home) as core:
-        yield LocalJobs(core)
+        services.take_up(core)
+        try:
+            yield LocalJobs(core)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await core.hub.stop_work()

@@ -40,6 +40,10 @@ class Moving:
         """Called at the end of every job; set by the queue."""
         self.renewed: Callable[[], None] = lambda: None
         """Called when the database was made anew; set by the queue."""
+        self.on_admit: list[Callable[[Live], None]] = []
+        """Who else is told of each job that is taken up."""
+        self.on_end: list[Callable[[Live], None]] = []
+        """Who else is told of each end, at once."""
         self._renewed = 0.0
         self._unstored: list[tuple[Live, Ended]] = []
 
@@ -77,6 +81,10 @@ class Moving:
         if done and live.entered and live.path != self.home.job(live.job.id):
             os.rename(live.path, self.home.job(live.job.id))
             live.path = self.home.job(live.job.id)
+
+    def accepted(self, live: Live) -> None:
+        """Its row is known to be on disk: the folder moves now, and not a moment later, if it may."""
+        self._place(live)
 
     def take_start(self, live: Live) -> None:
         """Move to running what the folder says has started."""
@@ -120,6 +128,8 @@ class Moving:
             # Those who wait are answered first; the record is on disk already, the row can follow.
             self._unstored.append((live, phase))
             self.hub.call_soon(self.store_ends)
+            for told in self.on_end:
+                told(live)
         self.freed(live)
 
     def store_ends(self) -> None:

@@ -19,14 +19,15 @@ from bide.api import Ran
 from bide.keeper import folder, groups, holding, launch
 from bide.keeper.groups import Group
 from bide.kinds import base as kinds
-from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse
+from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse, QueueFull
 from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
 from bide.model.phase import Queued
 from bide.model.request import TAIL_BYTES, Request
+from bide.model.service import KIND
 from bide.model.turn import NOW, Turn
-from bide.runtime import dedup, environment, lineage
-from bide.runtime.core import Core, heard
+from bide.runtime import dedup, environment, lineage, ports, readiness
+from bide.runtime.core import Core
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
 from bide.store.faults import DatabaseCorrupt
@@ -39,7 +40,7 @@ async def run(core: Core, request: Request) -> Ran:
     request = lineage.owned(core, request)
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
-    return await _answer(core, request, live, joined)
+    return await answer(core, request, live, joined)
 
 
 def _find_joined(core: Core, request: Request) -> Job | None:
@@ -58,8 +59,16 @@ def _accept(core: Core, request: Request) -> Live:
     """
     if request.turn is not NOW:
         request = replace(request, turn=resolved(core, request))
-    at_once = core.queue.admits(request.turn)
-    job, orders, group = _decide(core, request)
+    return admit(core, *_decide(core, request))
+
+
+def admit(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
+    """Take up a job that is decided upon: its folder, its row, and its keeper or its place in the queue."""
+    try:
+        at_once = lineage.is_within_running(core, job) or core.queue.admits(job.spec.turn)
+    except QueueFull:
+        groups.discard(group)
+        raise
     if not at_once:
         orders = replace(orders, boot=holding.NO_BOOT)
     prepared = os.path.join(core.home.new, job.id)
@@ -73,7 +82,7 @@ def _accept(core: Core, request: Request) -> Live:
     if not at_once:
         core.queue.enter(live)
         _insert(core, live, lambda: holding.sync(prepared))
-        return live
+        return _told(core, live)
     try:
         live.open_escrow()
     except OSError as error:
@@ -86,6 +95,12 @@ def _accept(core: Core, request: Request) -> Live:
     core.keeping.start(live, spare)
     # Asked for last: from here on the writing thread wants the interpreter as well.
     _insert(core, live)
+    return _told(core, live)
+
+
+def _told(core: Core, live: Live) -> Live:
+    for told in core.keeping.on_admit:
+        told(live)
     return live
 
 
@@ -132,7 +147,9 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         raise NameInUse(name=request.name, job=taken.job.id)
     parent = lineage.parent(core, request)
     session = lineage.session(core, request)
-    job_id = _new_id(core)
+    if request.service is not None:
+        ports.check(core, request.service.ports)
+    job_id = new_id(core)
     ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path, **lineage.variables(session, parent)}
     env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
     plan = kinds.plan(request.command, request.language, cwd, env)
@@ -141,7 +158,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         argv=plan.argv,
         command=plan.command,
         cwd=cwd,
-        kind=plan.kind,
+        kind=plan.kind if request.service is None else KIND,
         stdin=request.stdin,
         pty=request.pty,
         merge=request.merge,
@@ -169,7 +186,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     orders = folder.Orders(
         env=env,
         umask=config.umask() if request.umask is None else request.umask,
-        nofile=_soft_files(),
+        nofile=soft_files(),
         boot=launch.boot_identity(),
         starter=launch.starter(core.home.path),
         groups=group.orders,
@@ -177,7 +194,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     return job, orders, group
 
 
-def _new_id(core: Core) -> JobId:
+def new_id(core: Core) -> JobId:
     """Ids only ever rise, whatever the clock does, so that none is given twice."""
     job_id = make_id(time.time_ns() // 1_000_000, random.getrandbits(10))
     if job_id <= core.newest_id:
@@ -187,33 +204,39 @@ def _new_id(core: Core) -> JobId:
 
 
 @cache
-def _soft_files() -> int:
+def soft_files() -> int:
+    """How many files a job may have open: as many as we could before we raised our own limit."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def raise_file_limit() -> None:
     """Let the runtime hold many jobs; jobs themselves keep the limit that was."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    _soft_files()
+    soft_files()
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-async def _answer(core: Core, request: Request, live: Live | None, joined: Job | None) -> Ran:
+async def answer(core: Core, request: Request, live: Live | None, joined: Job | None) -> Ran:
+    """What the request wants to know: that it runs, how it ended, or whether it is ready."""
     if live is not None and live.inserted is not None:
         await _accepted(core, live.inserted)
+        core.keeping.accepted(live)
     if request.background:
         if live is not None:
             with anyio.move_on_after(_START_SECONDS):
-                await _until(live, lambda: live.held or not isinstance(live.job.phase, Queued))
+                await readiness.until(live, lambda: live.held or not isinstance(live.job.phase, Queued))
         job = _now(core, live, joined)
         return Ran(job=core.with_facts(job) if live is not None and live.held else job, joined=joined is not None)
     deferred = False
     if live is not None:
         seconds = None if request.deadline is None else request.deadline.total_seconds()
-        with anyio.move_on_after(seconds) as scope:
-            await _until(live, lambda: live.ended)
-        deferred = scope.cancelled_caught
+        with anyio.move_on_after(seconds):
+            if request.service is None:
+                await readiness.until(live, lambda: live.ended)
+            else:
+                await readiness.ready_or_ended(live)
+        deferred = not live.ended and (request.service is None or not readiness.is_ready(live))
     job = _now(core, live, joined)
     return Ran(
         job=core.with_facts(job),
@@ -240,11 +263,3 @@ def _now(core: Core, live: Live | None, joined: Job | None) -> Job:
         return live.job
     assert joined is not None  # noqa: S101 - one of the two is always there
     return core.find(joined.id)
-
-
-async def _until(live: Live, condition: Callable[[], bool]) -> None:
-    while True:
-        with heard([live.changed]) as event:
-            if condition():
-                return
-            await event.wait()

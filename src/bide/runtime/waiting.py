@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
+import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -11,15 +13,18 @@ from urllib.parse import urlsplit
 import anyio
 import anyio.lowlevel
 
+from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.output import Match, Stream
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited, check_wait, is_over
 from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
+from bide.runtime.readiness import is_ready
 from bide.runtime.reading import LineScanner, compile_pattern, kept, watching
 
 _TRY_EVERY = 0.1
+_THEN_EVERY = 2.0
 _TRY_FOR = 2.0
 _HTTP_OK = range(200, 400)
 
@@ -31,6 +36,8 @@ class _Wait:
         self.core = core
         self.jobs = jobs
         self.mode = mode
+        self.over = mode
+        """How many must end for the wait to be over."""
         self.lives = [live for job in jobs if (live := core.live(job)) is not None]
         self.met = "timeout"
         self.match: Match | None = None
@@ -42,7 +49,7 @@ class _Wait:
     async def ended(self) -> None:
         while True:
             with heard([live.changed for live in self.lives]) as event:
-                if is_over(self.now(), self.mode):
+                if is_over(self.now(), self.over):
                     return
                 await event.wait()
 
@@ -80,37 +87,55 @@ class _Wait:
                     return
                 await event.wait()
 
+    def check_services(self) -> None:
+        for job in self.jobs:
+            if job.spec.service is None:
+                raise BadRequest(detail=f"job {job.id} is no service, so it is never ready; wait for something else")
+        # Who ended is not ready any more: one end is too many for all, and all of them are for any.
+        self.over = Mode.ANY if self.mode is Mode.ALL else Mode.ALL
+
+    async def ready(self) -> None:
+        enough = all if self.mode is Mode.ALL else any
+        while True:
+            with heard([live.changed for live in self.lives]) as event:
+                ready = {live.job.id for live in self.lives if is_ready(live)}
+                if enough(job.id in ready for job in self.jobs):
+                    return
+                await event.wait()
+
     def _sizes(self) -> list[int]:
         return [kept(self.core, job, stream).size for job in self.now() for stream in Stream]
 
 
-async def _port(port: int) -> None:
-    while True:
-        with anyio.move_on_after(_TRY_FOR):
-            try:
-                await (await anyio.connect_tcp("localhost", port)).aclose()
-            except OSError:
-                pass
-            else:
-                return
-        await anyio.sleep(_TRY_EVERY)
+async def accepts(port: int) -> bool:
+    """Whether a port of this machine takes a connection."""
+    with anyio.move_on_after(_TRY_FOR), contextlib.suppress(OSError):
+        await (await anyio.connect_tcp("localhost", port)).aclose()
+        return True
+    return False
 
 
-async def _http(url: str) -> None:
+async def answers(url: str) -> bool:
+    """Whether a URL answers with a status below 400."""
     parts = urlsplit(url)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     request = f"GET {target} HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: close\r\nUser-Agent: bide\r\n\r\n".encode()
-    while True:
-        with anyio.move_on_after(_TRY_FOR):
-            try:
-                async with await anyio.connect_tcp(parts.hostname or "localhost", parts.port or 80) as stream:
-                    await stream.send(request)
-                    status = (await stream.receive(64)).split(b" ")[1:2]
-                    if status and status[0].isdigit() and int(status[0]) in _HTTP_OK:
-                        return
-            except (OSError, anyio.EndOfStream, anyio.BrokenResourceError):
-                pass
-        await anyio.sleep(_TRY_EVERY)
+    with (
+        anyio.move_on_after(_TRY_FOR),
+        contextlib.suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError),
+    ):
+        async with await anyio.connect_tcp(parts.hostname or "localhost", parts.port or 80) as stream:
+            await stream.send(request)
+            status = (await stream.receive(64)).split(b" ")[1:2]
+            return bool(status) and status[0].isdigit() and int(status[0]) in _HTTP_OK
+    return False
+
+
+async def tried(holds: Callable[[], Awaitable[bool]], eagerly: timedelta | None = None) -> None:
+    """Return when it holds; it tells nobody, so it is tried again and again, and less often once eagerness is over."""
+    deadline = math.inf if eagerly is None else time.monotonic() + eagerly.total_seconds()
+    while not await holds():  # noqa: ASYNC110 - there is no event to wait for
+        await anyio.sleep(_TRY_EVERY if time.monotonic() < deadline else _THEN_EVERY)
 
 
 async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: timedelta | None) -> Waited:  # noqa: ASYNC109
@@ -122,13 +147,16 @@ async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: t
     if wanted is not None:
         conditions.append(("log", lambda: waiting.log(wanted)))
     if (port := until.port) is not None:
-        conditions.append(("port", lambda: _port(port)))
+        conditions.append(("port", lambda: tried(lambda: accepts(port))))
     if (url := until.http) is not None:
-        conditions.append(("http", lambda: _http(url)))
+        conditions.append(("http", lambda: tried(lambda: answers(url))))
     if (seconds := until.quiet_seconds) is not None:
         conditions.append(("quiet", lambda: waiting.quiet(seconds)))
     if (asked := until.input) is not None:
         conditions.append(("input", lambda: waiting.input(asked=asked)))
+    if until.ready:
+        waiting.check_services()
+        conditions.append(("ready", waiting.ready))
     with anyio.move_on_after(None if timeout is None else timeout.total_seconds()):
         await _first(waiting, conditions)
     return Waited(jobs=tuple(core.with_facts(job) for job in waiting.now()), met=waiting.met, match=waiting.match)

@@ -82,6 +82,12 @@ SELECT {columns} FROM jobs {index} WHERE {conditions} ORDER BY {order} LIMIT :li
 -- What is queued or running, in the order of acceptance.
 SELECT {columns} FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') AND phase <> 'ended' ORDER BY seq
 
+-- ended_services
+-- For each service, by owner and name, the newest job, if it is over.
+SELECT {columns} FROM jobs INDEXED BY jobs_kind WHERE kind = 'service' AND kind <> 'shell' AND phase = 'ended' AND seq IN (
+    SELECT max(seq) FROM jobs INDEXED BY jobs_kind WHERE kind = 'service' AND kind <> 'shell' GROUP BY owner, name
+) ORDER BY seq
+
 -- count_active
 -- How many jobs are queued and running.
 SELECT phase, count(*) FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') AND phase <> 'ended' GROUP BY phase

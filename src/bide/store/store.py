@@ -184,6 +184,10 @@ class Store:
         """Every queued and running job, oldest first."""
         return [to_job(row) for row in self._rows(QUERIES["active_jobs"], {})]
 
+    def ended_services(self) -> list[Job]:
+        """The newest job of each service that is over."""
+        return [to_job(row) for row in self._rows(QUERIES["ended_services"], {})]
+
     def newest_id(self) -> str:
         """The greatest id that was given to a job outside a session; empty before the first."""
         return self._rows(QUERIES["newest_id"], {})[0][0] or ""

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
-from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs
+from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Ran
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
@@ -28,6 +28,7 @@ STATUSES = {
     "bad_request": 400,
     "folder_not_found": 400,
     "bad_settings": 503,
+    "bad_project": 400,
     "home_unusable": 503,
     "job_not_found": 404,
     "job_forgotten": 410,
@@ -35,6 +36,7 @@ STATUSES = {
     "queue_full": 429,
     "name_in_use": 409,
     "job_queued": 409,
+    "port_in_use": 409,
     "job_active": 409,
     "job_ended": 409,
     "no_stdin": 409,
@@ -57,6 +59,8 @@ _SEND: dict[str, fields.Kind] = {
     "at": fields.is_whole,
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
+
+_RESTART: dict[str, fields.Kind] = {"grace_ms": fields.is_number, "by": fields.is_text}
 
 Handler = Callable[["Routes", HttpRequest, Reply, str], Awaitable[None]]
 
@@ -113,10 +117,7 @@ class Routes:
         if request.query.get("follow") == "1":
             await run_and_follow(self.jobs, wanted, reply)
             return
-        ran = await self.jobs.run(wanted)
-        body: dict[str, Any] = {"job": job_to_json(ran.job), "joined": ran.joined, "deferred": ran.deferred}
-        body |= {"out": ran.out and slice_to_json(ran.out), "err": ran.err and slice_to_json(ran.err)}
-        await reply.json(body)
+        await reply.json(ran_to_json(await self.jobs.run(wanted)))
 
     async def on_get(self, _: HttpRequest, reply: Reply, job: str) -> None:
         await reply.json(job_to_json(await self.jobs.get(job)))
@@ -185,6 +186,11 @@ class Routes:
             }
         )
 
+    async def on_restart(self, request: HttpRequest, reply: Reply, job: str) -> None:
+        body = fields.given(request.json(), _RESTART, "'restart'")
+        grace = timedelta(milliseconds=body.pop("grace_ms", 5000))
+        await reply.json(ran_to_json(await self.jobs.services.restart(job, grace=grace, **body)))
+
     async def on_forget(self, _: HttpRequest, reply: Reply, job: str) -> None:
         await self.jobs.forget(job)
         await reply.json({})
@@ -208,6 +214,12 @@ class Routes:
             await self.end_jobs()
         await reply.json({"running": running})
         self.stop()
+
+
+def ran_to_json(ran: Ran) -> dict[str, Any]:
+    """What `run` answers."""
+    body: dict[str, Any] = {"job": job_to_json(ran.job), "joined": ran.joined, "deferred": ran.deferred}
+    return body | {"out": ran.out and slice_to_json(ran.out), "err": ran.err and slice_to_json(ran.err)}
 
 
 @overload
@@ -256,6 +268,7 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("GET", "v1/groups"): Routes.on_groups,
     ("POST", "v1/groups"): Routes.on_group,
     ("POST", "v1/groups/*"): Routes.on_group,
+    ("POST", "v1/services/*/restart"): Routes.on_restart,
     ("GET", "v1/events"): Routes.on_events,
     ("GET", "v1/daemon"): Routes.on_daemon,
     ("POST", "v1/daemon/stop"): Routes.on_stop,

@@ -1,0 +1,1 @@
+"""What a project's bide.toml says."""

@@ -1,0 +1,34 @@
+"""Whether a service is ready: what its folder says, and waiting for it. `watching` sees to it that the folder says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+
+from bide.keeper import services
+from bide.model.phase import Queued, Running
+from bide.runtime.core import heard
+from bide.runtime.live import Live
+
+
+def is_ready(live: Live) -> bool:
+    """Whether it runs and is ready."""
+    return isinstance(live.job.phase, Running) and services.read_ready(live.path) is not None
+
+
+async def ready_or_ended(live: Live) -> None:
+    """Return when a service is ready, is over, or has had its time."""
+    service = live.job.spec.service
+    await until(live, lambda: not isinstance(live.job.phase, Queued))
+    with anyio.move_on_after(0 if service is None else service.ready_timeout.total_seconds()):
+        await until(live, lambda: live.ended or is_ready(live))
+
+
+async def until(live: Live, condition: Callable[[], bool]) -> None:
+    """Return when the condition holds; it is looked at whenever something changes."""
+    while True:
+        with heard([live.changed]) as event:
+            if condition():
+                return
+            await event.wait()

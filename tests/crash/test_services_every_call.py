@@ -1,0 +1,49 @@
+"""The daemon killed at the system calls it makes while a service ends and is started again."""
+
+import secrets
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.crash.killer import NEVER, Killer
+from tests.crash.patience import until
+from tests.crash.place import Json, Place
+from tests.crash.size import points
+
+ONCE = "echo . >> $0; test $(wc -l < $0) -gt 1 && exec sleep 1000; exit 1"
+
+
+@pytest.fixture
+def killer(compiled: Callable[[str], Path], tmp_path: Path) -> Killer:
+    return Killer(compiled("killat"), tmp_path / "killer")
+
+
+def test_the_daemon_may_die_at_every_system_call_of_a_restart(place: Place, killer: Killer, tmp_path: Path) -> None:
+    def runs(name: str) -> list[Json]:
+        return place.call("GET", "/v1/jobs", name=name)["jobs"]
+
+    def once(call: int) -> None:
+        place.start()
+        killer.plan()
+        tracer = place.world.start([str(killer.program), "-p", str(place.daemon), str(call)])
+        until(killer.said)
+        name = f"web-{secrets.token_hex(4)}"
+        starts = tmp_path / name
+        service = {"restart": "always", "restarts": 1}
+        place.submit(["sh", "-c", ONCE, str(starts)], name=name, service=service)
+        until(lambda: [job["phase"] for job in runs(name)] == ["running", "ended"])
+        assert [job["service"]["run"] for job in runs(name)] == [1, 0]
+        assert starts.read_text() == ".\n.\n"
+        place.call("POST", f"/v1/jobs/{name}/kill", {"grace_ms": 0, "signal": 9})
+        assert len(runs(name)) == 2
+        if call == NEVER:
+            place.kill_daemon()
+        else:
+            place.world.signal(tracer, signal.SIGKILL)
+            until(lambda: place.world.status(tracer) is not None)
+
+    once(NEVER)
+    for point in points(killer.total(), 6):
+        once(point)
+        killer.count()
