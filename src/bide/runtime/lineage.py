@@ -10,8 +10,10 @@ from bide.api import Filter
 from bide.keeper import folder
 from bide.model.errors import JobForgotten, JobNotFound
 from bide.model.job import Job
+from bide.model.phase import Running
 from bide.model.request import Request
 from bide.model.session import SESSION_PATTERN
+from bide.model.turn import NOW
 from bide.runtime.core import Core
 
 _SESSION = "BIDE_SESSION"
@@ -46,6 +48,15 @@ def session(core: Core, request: Request) -> str | None:
         return request.session
     inherited = base(request).get(_SESSION, "") if _is_ours(core, request) else ""
     return inherited if SESSION_PATTERN.match(inherited) else None
+
+
+def is_within_running(core: Core, job: Job) -> bool:
+    """Whether it is part of what a running job does, and asks for no turn of its own.
+
+    It starts at once: its parent may wait for it, and would wait for ever if it had to wait for its parent's place.
+    """
+    above = None if job.parent is None else core.keeping.table.live.get(job.parent)
+    return job.spec.turn == NOW and above is not None and isinstance(above.job.phase, Running)
 
 
 def variables(session: str | None, parent: Job | None) -> dict[str, str]:
