@@ -126,6 +126,7 @@ def test_an_event_is_the_same_after_the_wire() -> None:
 
 
 FACTS = {
+    "what": "pause",
     "cwd": "/x",
     "home": "/h",
     "detail": "why",

@@ -68,6 +68,7 @@ def jobs() -> list[Job]:
             kind="python" if number % 2 else "shell",
             owner="agent" if number % 3 else "user",
             session="s1" if number % 4 else None,
+            parent="j1" if number % 5 < 3 else None,
             label="nightly" if number % 5 else "",
             phase=phases[number % 7 % 5],
         )

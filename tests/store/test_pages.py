@@ -28,6 +28,7 @@ CONDITIONS: dict[str, Any] = {
     "label": "nightly",
     "kind": "python",
     "name": "build",
+    "parent": "j1",
     "since": START + timedelta(seconds=12),
     "until": START + timedelta(seconds=48),
 }

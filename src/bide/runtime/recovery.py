@@ -39,6 +39,7 @@ def _filled(home: Home) -> Store:
         if store.created:
             rebuild(home, store)
         store.active()
+        store.groups()
     except BaseException:
         store.close()
         raise

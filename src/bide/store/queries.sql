@@ -67,7 +67,7 @@ ORDER BY seq DESC LIMIT 1
 
 -- list_groups
 -- What was set for groups while a runtime ran.
-SELECT name, limited, most, paused FROM groups
+SELECT name, limited, most, paused FROM groups WHERE name >= ''
 
 -- set_group
 -- Set a group's limit and whether it is paused.
