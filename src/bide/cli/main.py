@@ -23,6 +23,7 @@ COMMANDS = {
     "kill": "end a job with its whole tree",
     "ls": "list jobs",
     "show": "all that is known of a job",
+    "session": "places to run in, where what one run changes holds for the next",
     "forget": "remove ended jobs with their output",
     "daemon": "status, start, stop, restart or logs of the daemon",
     "doctor": "check that this machine has what bide needs",

@@ -44,7 +44,10 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--name", metavar="N", help="call it so; unique among your active jobs")
     parser.add_argument("--label", metavar="L", help="a word to filter by")
     parser.add_argument("--owner", metavar="O", help="whose job it is (default: $BIDE_OWNER)")
-    parser.add_argument("--cwd", metavar="DIR", help="run there (default: here)")
+    parser.add_argument(
+        "--session", metavar="S", help="run it in this session: what it changes there holds for the next"
+    )
+    parser.add_argument("--cwd", metavar="DIR", help="run there (default: here, or where the session is)")
     parser.add_argument(
         "--env", metavar="K=V", type=key_value, action="append", default=[], help="set a variable; repeatable"
     )
@@ -66,6 +69,7 @@ def configure(parser: "Parser") -> None:
         "bide run --bg --name build -- make -j4      # then: bide wait build",
         "bide run --timeout 10m --memory 2G -c 'npm ci && npm test'",
         "echo hello | bide run --stdin -- cat",
+        "bide run --session work -c 'cd src && export DEBUG=1'      # see: bide session --help",
     )
 
 
@@ -100,8 +104,8 @@ def request_body(args: "Namespace") -> "Json":
     """The body of the request: what was asked, and the caller's folder, environment and umask."""
     body: Json = {
         "command": _command(args),
-        "cwd": _cwd(args.cwd),
-        "base_env": dict(os.environ),
+        "session": args.session,
+        **_surroundings(args),
         "env": dict(args.env),
         "env_defaults": not args.no_env_defaults,
         "umask": _umask(),
@@ -114,6 +118,13 @@ def request_body(args: "Namespace") -> "Json":
     return {key: value for key, value in body.items() if value is not None}
 
 
+def _surroundings(args: "Namespace") -> "Json":
+    """The caller's folder and environment; a session has its own, and a folder given is one from there."""
+    if args.session is not None:
+        return {"cwd": args.cwd, "parent": os.environ.get("BIDE_JOB")}
+    return {"cwd": caller_folder(args.cwd), "base_env": dict(os.environ)}
+
+
 def _command(args: "Namespace") -> "str | list[str]":
     words: list[str] = args.words
     if args.command is not None and words:
@@ -123,7 +134,8 @@ def _command(args: "Namespace") -> "str | list[str]":
     return words if args.command is None else str(args.command)
 
 
-def _cwd(given: str | None) -> str:
+def caller_folder(given: str | None) -> str:
+    """A folder given on the command line, or the one we are in; raises FolderNotFound."""
     try:
         return os.path.abspath(given) if given else os.getcwd()
     except FileNotFoundError:

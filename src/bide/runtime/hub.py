@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio  # noqa: TID251 - see docs/decisions/005-anyio.md
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -51,6 +51,7 @@ class Hub:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._watched: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
     def watch(self, fd: int, handler: Callable[[], None]) -> None:
@@ -76,6 +77,18 @@ class Hub:
         """Run a function in the event loop, after a while."""
         self._loop.call_later(seconds, self._do, function)
 
+    def spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something that takes a while beside all else; given up when the hub is closed."""
+        task = self._loop.create_task(self._work(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await work()
+        except Exception:
+            log.exception("something went wrong; going on")
+
     async def settled(self, future: Future[T]) -> T:
         """The result of a write, once it is committed."""
         if not future.done():
@@ -87,6 +100,8 @@ class Hub:
     def close(self) -> None:
         """Watch nothing more, and do nothing that is still due."""
         self._closed = True
+        for task in self._tasks:
+            task.cancel()
         for fd in list(self._watched):
             self.unwatch(fd)
 

@@ -34,6 +34,8 @@ class Moving:
         self.events: Bell = Bell()
         self.renew: Callable[[], None] = lambda: None
         """What makes another database from the folders in place of a damaged one; set by recovery."""
+        self.leave: Callable[[Live, Ended], bool] = lambda _live, _phase: False
+        """What takes over what a run left in its session; if True, it calls `end` when that is on disk."""
         self._renewed = 0.0
         self._unstored: list[tuple[Live, Ended]] = []
 
@@ -85,14 +87,15 @@ class Moving:
 
     def take_end(self, live: Live, *, unfinished: bool = False) -> bool:
         """Move to ended what the folder says is over. Waiters are told at once: the record is already on disk."""
-        if live.ended:
+        if live.ended or live.leaving:
             return True
         phase = ends.read(live.job, live.path, unfinished=unfinished)
         if phase is None:
             return False
         live.entered = True
         self._place(live)
-        self.end(live, phase)
+        if not self.leave(live, phase):
+            self.end(live, phase)
         return True
 
     def end(self, live: Live, phase: Ended) -> None:

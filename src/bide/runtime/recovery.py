@@ -10,6 +10,7 @@ import time
 from bide.keeper import ends, folder, groups, launch
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
+from bide.runtime import places
 from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
 from bide.store.faults import DatabaseCorrupt
@@ -61,6 +62,7 @@ def rebuild(home: Home, store: Store) -> int:
             count += store.add(batch).result()
             batch = []
     count += store.add(batch).result()
+    places.rebuild(home, store)
     if count:
         log.warning("the database was rebuilt from %d job folders", count)
     return count

@@ -22,8 +22,8 @@ from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse
 from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
 from bide.model.phase import Queued
-from bide.model.request import TAIL_BYTES, Request
-from bide.runtime import environment
+from bide.model.request import Request
+from bide.runtime import entering, environment
 from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
@@ -34,6 +34,7 @@ _START_SECONDS = 30
 
 async def run(core: Core, request: Request) -> Ran:
     """Start what is asked for and answer as the request wants it. Nothing here is undone by a cancelled call."""
+    request = entering.owned(core, request)
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
     return await _answer(core, request, live, joined)
@@ -85,6 +86,7 @@ def _refusal(core: Core, error: OSError) -> Exception:
 
 
 def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
+    request = entering.entered(core, request)
     cwd = os.path.abspath(request.cwd or os.getcwd())
     if not os.path.isdir(cwd):
         raise FolderNotFound(cwd=cwd)
@@ -92,10 +94,11 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     if request.name is not None and (taken := core.keeping.table.with_name(owner, request.name)) is not None:
         raise NameInUse(name=request.name, job=taken.job.id)
     base = os.environ if request.base_env is None else request.base_env
-    job_id = _new_id(core)
+    job_id = entering.next_id(core, request) or _new_id(core)
+    argv = entering.argv(core, request, job_id) or shell.argv(request.command)
     group = groups.make(job_id, request.limits)
     spec = Spec(
-        argv=shell.argv(request.command),
+        argv=argv,
         command=shell.shown(request.command),
         cwd=cwd,
         kind=shell.NAME,
@@ -105,7 +108,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         fence=request.fence,
         limits=request.limits,
         enforced=tuple(sorted(group.enforced.items())),
-        background=request.background,
+        background=entering.is_background(request),
         turn=request.turn,
         lifetime=request.lifetime,
         ttl=request.ttl,
@@ -122,8 +125,9 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         session=request.session,
         parent=request.parent or base.get(folder.MARKER),
     )
-    ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path}
-    env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
+    ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path, **entering.links(core, request, cwd)}
+    unset = entering.unset(core, request)
+    env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours, unset=unset)
     orders = folder.Orders(
         env=env,
         umask=config.umask() if request.umask is None else request.umask,
@@ -176,8 +180,8 @@ async def _answer(core: Core, request: Request, live: Live | None, joined: Job |
         job=core.with_facts(job),
         joined=joined is not None,
         deferred=deferred,
-        out=tail(core, job, Stream.OUT, TAIL_BYTES),
-        err=tail(core, job, Stream.ERR, TAIL_BYTES),
+        out=tail(core, job, Stream.OUT, entering.shown_bytes(core, job)),
+        err=tail(core, job, Stream.ERR, entering.shown_bytes(core, job)),
     )
 
 

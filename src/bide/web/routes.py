@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
-from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs
+from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Sessions
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
+from bide.web import sessions
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.http import HttpRequest, Reply, segments
 
@@ -91,8 +92,10 @@ class Routes:
     def _match(self, request: HttpRequest) -> tuple[Handler, str]:
         parts = segments(request.path)
         job = ""
-        if len(parts) > 2 and parts[:2] == ["v1", "jobs"]:
+        if len(parts) > 2 and parts[:2] in (["v1", "jobs"], ["v1", "sessions"]):
             job, parts[2] = parts[2], "*"
+        if len(parts) == 5 and parts[1] == "sessions":
+            job, parts[4] = f"{job}/{parts[4]}", "*"
         name = "/".join(parts)
         if (handler := ROUTES.get((request.method, name))) is not None:
             return handler, job
@@ -229,6 +232,13 @@ async def _fail(reply: Reply, error: BideError) -> None:
     await reply.json({"error": error.to_json()}, status=STATUSES[error.code])
 
 
+def _of_sessions(answer: Callable[[Sessions, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
+    async def handler(routes: Routes, request: HttpRequest, reply: Reply, session: str) -> None:
+        await answer(routes.jobs.sessions, request, reply, session)
+
+    return handler
+
+
 ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs"): Routes.on_run,
     ("GET", "v1/jobs"): Routes.on_list,
@@ -239,6 +249,12 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs/*/send"): Routes.on_send,
     ("POST", "v1/jobs/*/kill"): Routes.on_kill,
     ("DELETE", "v1/jobs/*"): Routes.on_forget,
+    ("POST", "v1/sessions"): _of_sessions(sessions.start),
+    ("GET", "v1/sessions"): _of_sessions(sessions.show_all),
+    ("GET", "v1/sessions/*"): _of_sessions(sessions.show),
+    ("POST", "v1/sessions/*"): _of_sessions(sessions.update),
+    ("DELETE", "v1/sessions/*"): _of_sessions(sessions.end),
+    ("GET", "v1/sessions/*/jobs/*"): _of_sessions(sessions.show_job),
     ("GET", "v1/events"): Routes.on_events,
     ("GET", "v1/daemon"): Routes.on_daemon,
     ("POST", "v1/daemon/stop"): Routes.on_stop,
