@@ -91,6 +91,6 @@ class Session:
     running: int = 0
     """How many of its jobs are active now."""
     note: str = ""
-    """What could not be kept of the last run that left something."""
+    """What could not be kept of its last run."""
     jobs: tuple[Job, ...] = ()
     """Its newest jobs, newest first; only where one session is asked for."""

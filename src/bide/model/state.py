@@ -102,7 +102,7 @@ class Held:
     vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
     shell: Texts = field(default_factory=dict[str, str])
     note: str = ""
-    """What could not be kept of the last run that left something."""
+    """What could not be kept of its last run."""
 
 
 def read_left(data: bytes) -> Left | None:
@@ -174,16 +174,16 @@ def _flows(name: str) -> bool:
 
 
 def _drop_large(made: dict[str, str], others: Texts) -> list[str]:
-    """Take out what no program could be started with; a sentence for each."""
-    notes: list[str] = []
+    """Take out what no program could be started with, the largest first; a sentence that says so."""
+    dropped: list[str] = []
     sizes = {name: size_of(name, value) for name, value in made.items()}
     total = sum(sizes.values()) + sum(size_of(name, value) for name, value in others.items() if name not in made)
     for name in sorted(made, key=lambda name: -sizes[name]):
         if sizes[name] > STRING_MAX or total > ENVIRONMENT_MAX:
             total -= sizes[name]
             del made[name]
-            notes.append(f"variable {name} was not kept: with {sizes[name]} bytes no program could be started")
-    return notes
+            dropped.append(name)
+    return [f"too large to start a program with, and not kept: {', '.join(dropped)}"] if dropped else []
 
 
 def check_size(held: Held) -> None:

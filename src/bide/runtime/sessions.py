@@ -63,19 +63,22 @@ class LocalSessions:
         at = now()
         number = newest_number(core.store, found)
         place = Place(found, owner, at, at, held, seq=number, reserved=number, bytes=0)
-        # Begun is done: what a caller who goes away has asked for is all there, or not at all.
+        # Begun is done, also if the caller goes away: all of it, or nothing.
         with anyio.CancelScope(shield=True):
-            core.places.open[found] = place
-            try:
-                evicted = await self._make_room(place)
-                await core.hub.settled(core.places.write(place, new=True))
-                await core.hub.settled(core.store.sessions.put(place.row()))
-            except BaseException as error:
-                core.places.open.pop(found, None)
-                if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-                    raise DiskFull(home=core.home.path) from error
-                raise
-        return SessionStarted(place.session(0), evicted)
+            await self._open(place)
+        return SessionStarted(place.session(0), await self._make_room(place))
+
+    async def _open(self, place: Place) -> None:
+        core = self.core
+        core.places.open[place.id] = place
+        try:
+            await core.hub.settled(core.places.write(place, new=True))
+            await core.hub.settled(core.store.sessions.put(place.row()))
+        except BaseException as error:
+            core.places.open.pop(place.id, None)
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFull(home=core.home.path) from error
+            raise
 
     def _new_id(self) -> str:
         while True:
@@ -90,10 +93,11 @@ class LocalSessions:
         while len(places) > max(most, 1):
             busy = self._busy()
             others = [place for place in places.values() if place is not new]
-            place = min(others, key=lambda place: (place.id in busy, place.last_active_at, place.created_at))
+            place = min(others, key=lambda one: (one.id in busy, one.last_active_at, one.created_at))
             going_on = f"; its {busy[place.id]} active jobs go on" if place.id in busy else ""
             log.warning("session %s is evicted, since there are %d%s", place.id, len(places), going_on)
-            await self._close(place, "evicted")
+            with anyio.CancelScope(shield=True):
+                await self._close(place, "evicted")
             evicted.append(place.id)
         return tuple(evicted)
 
