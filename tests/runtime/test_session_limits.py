@@ -76,7 +76,7 @@ async def test_a_foreground_run_of_an_evicted_session_ends_as_any_other(home: Pa
                 assert (ended(ran.job).end.exit_code, ran.out and ran.out.data) == (0, b"done\n")
 
             group.start_soon(run)
-            await eventually(lambda: (home / "jobs" / "job-a-1" / "started").exists())
+            await eventually((home / "jobs" / "job-a-1" / "started").exists)
             assert (await jobs.sessions.start("b")).evicted == ("a",)
             assert (await jobs.sessions.start("a")).evicted == ("b",)
             gate.open()
