@@ -136,14 +136,14 @@ async def test_a_bad_update_changes_nothing(
 
 async def test_what_cannot_be_started_is_refused_with_a_sentence(jobs: Jobs) -> None:
     await jobs.sessions.start("s")
-    for session, options, says in (
-        ("s", {}, "session 's' is open already; choose another id, or end it first"),
-        ("-x", {}, "'-x' cannot be a session's id"),
-        ("t", {"cwd": "/no/such"}, "no folder '/no/such' to run in"),
-        ("t", {"owner": "a b"}, "'a b' cannot be an owner"),
+    for asked, says in (
+        (jobs.sessions.start("s"), "session 's' is open already; choose another id, or end it first"),
+        (jobs.sessions.start("-x"), "'-x' cannot be a session's id"),
+        (jobs.sessions.start("t", cwd="/no/such"), "no folder '/no/such' to run in"),
+        (jobs.sessions.start("t", owner="a b"), "'a b' cannot be an owner"),
     ):
         with pytest.raises(BadRequest, match=says):
-            await jobs.sessions.start(session, **options)
+            await asked
     assert [one.id for one in await jobs.sessions.list()] == ["s"]
 
 

@@ -15,7 +15,7 @@ from bide.model.request import TAIL_BYTES, Request
 from bide.model.session import job_id
 from bide.model.state import shell_code
 from bide.runtime.core import Core, now
-from bide.runtime.places import Place, write_whole
+from bide.runtime.place import Place, write_whole
 
 
 def owned(core: Core, request: Request) -> Request:

@@ -15,7 +15,8 @@ from bide.model.session import seq_of
 from bide.model.state import Begun, Held, merge, read_left
 from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
-from bide.runtime.places import Place, Places
+from bide.runtime.place import Place
+from bide.runtime.places import Places
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)

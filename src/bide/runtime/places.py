@@ -9,86 +9,29 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Any, cast
 
 from bide.kinds import inside
 from bide.model.errors import SessionNotFound
 from bide.model.job import Job
-from bide.model.session import SESSION_PATTERN, Session, seq_of
-from bide.model.state import Held
+from bide.model.session import SESSION_PATTERN, seq_of
 from bide.model.times import from_stamp, stamp
 from bide.runtime.home import Home
+from bide.runtime.place import Place, read_place, write_place, write_whole
 from bide.store.sessions import SessionRow
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)
 
-FILE = "session.json"
 HELPER = ".shell"
 ENDED = ".ended"
 """One line for each session that ended: what its row says, for when the database is made anew."""
 _GONE = ".gone-"
 _RESERVE = 100
 """So many numbers are put down in the file at once; after the loss of the database the others of them are not given."""
-
-
-@dataclass(slots=True)
-class Place:
-    """One open session."""
-
-    id: str
-    owner: str
-    created_at: datetime
-    last_active_at: datetime
-    held: Held
-    seq: int = 0
-    reserved: int = 0
-    ending: bool = False
-    bytes: int | None = None
-    """What its ended jobs hold, at most; `None` before they were counted."""
-    trimming: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """What its file says."""
-        held = self.held
-        return {
-            "id": self.id,
-            "owner": self.owner,
-            "created_at": stamp(self.created_at),
-            "seq": self.reserved,
-            "cwd": held.cwd,
-            "base_env": dict(held.base_env),
-            "env": dict(held.env),
-            "unset": list(held.unset),
-            "vars": dict(held.vars),
-            "shell": dict(held.shell),
-            "note": held.note,
-        }
-
-    def row(self, ended_at: datetime | None = None, why: str = "") -> SessionRow:
-        """What its row says."""
-        return SessionRow(self.id, self.owner, self.created_at, self.last_active_at, self.seq, ended_at, why)
-
-    def session(self, running: int) -> Session:
-        """As callers see it."""
-        held = self.held
-        return Session(
-            id=self.id,
-            cwd=held.cwd,
-            created_at=self.created_at,
-            last_active_at=self.last_active_at,
-            owner=self.owner,
-            env=held.env,
-            unset=held.unset,
-            vars=held.vars,
-            seq=self.seq,
-            running=running,
-            note=held.note,
-        )
 
 
 class Places:
@@ -162,7 +105,7 @@ class Places:
 
     def write(self, place: Place, *, new: bool = False) -> Future[None]:
         """Put down what a session holds now; done when it is on disk."""
-        return self._thread.submit(_write, self.folder(place.id), json.dumps(place.to_json()).encode(), new)
+        return self._thread.submit(write_place, self.folder(place.id), json.dumps(place.to_json()).encode(), new)
 
     def close_folder(self, place: Place, row: SessionRow) -> Future[None]:
         """The session is over: first that is on record, then its folder goes."""
@@ -234,50 +177,3 @@ def numbers(names: list[str]) -> dict[str, int]:
         if job.startswith("job-") and session:
             found[session] = max(found.get(session, 0), seq_of(job, session))
     return found
-
-
-def read_place(folder: str, name: str) -> Place | None:
-    """The session of a folder; `None` if its file is missing or damaged."""
-    try:
-        with open(os.path.join(folder, FILE), "rb") as file:
-            body: dict[str, Any] = json.load(file)
-        created_at = cast("datetime", from_stamp(body["created_at"]))
-        held = Held(
-            cwd=body["cwd"],
-            base_env=_texts(body["base_env"]),
-            env=_texts(body["env"]),
-            unset=tuple(body["unset"]),
-            vars=dict(body["vars"]),
-            shell=_texts(body.get("shell", {})),
-            note=body.get("note", ""),
-        )
-        place = Place(body["id"], body["owner"], created_at, created_at, held, reserved=int(body.get("seq", 0)))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return place if place.id == name else None
-
-
-def _texts(value: Mapping[str, str]) -> dict[str, str]:
-    return {str(key): str(text) for key, text in value.items()}
-
-
-def _write(folder: str, data: bytes, new: bool) -> None:  # noqa: FBT001 - called by a thread pool
-    if new:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.mkdir(folder, 0o700)
-    write_whole(os.path.join(folder, FILE), data, sync=True)
-
-
-def write_whole(path: str, data: bytes, *, sync: bool) -> None:
-    """The file has either what it had or all of this."""
-    temporary = f"{path}.tmp"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-        if sync:
-            os.fsync(fd)
-    finally:
-        os.close(fd)
-    os.rename(temporary, path)

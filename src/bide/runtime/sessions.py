@@ -23,7 +23,8 @@ from bide.model.state import Held, check_size
 from bide.runtime import ending
 from bide.runtime.core import Core, now
 from bide.runtime.environment import without_ours
-from bide.runtime.places import Place, newest_number
+from bide.runtime.place import Place
+from bide.runtime.places import newest_number
 from bide.runtime.sound import with_sound_store
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from bide.model.job import Job
 from bide.model.phase import Ended
 from bide.runtime import ending
 from bide.runtime.core import Core, now
-from bide.runtime.places import Place
+from bide.runtime.place import Place
 from bide.store.sessions import EndedJob
 
 log = logging.getLogger(__name__)
