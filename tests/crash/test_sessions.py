@@ -1,6 +1,7 @@
 """Sessions through kill -9 of the daemon and loss of the database: state, numbers and the sessions themselves."""
 
 import random
+import signal
 import threading
 from typing import Any
 
@@ -98,6 +99,18 @@ def forget(place: Place, job: str) -> None:
         place.call("DELETE", f"/v1/jobs/{job}")
     except BideError:
         return
+
+
+@pytest.mark.slow
+def test_a_job_that_could_not_be_verified_to_be_over_is_named(place: Place, gate: Gate) -> None:
+    start(place)
+    job = run(place, f"read -r x < {gate.path}")
+    until(lambda: place.job(job)["phase"] == "running")
+    place.kill_keeper(job, signal.SIGSTOP)
+    answer = place.call("DELETE", "/v1/sessions/s", forget=1)
+    assert (answer["killed"], answer["unverified"], answer["forgotten"]) == ([], [job], 0)
+    place.kill_keeper(job, signal.SIGCONT)
+    assert place.end(job)["reason"] == "killed"
 
 
 def test_open_and_ended_sessions_are_known_after_the_loss_of_the_database(place: Place) -> None:

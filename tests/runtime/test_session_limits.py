@@ -72,7 +72,7 @@ async def test_a_foreground_run_of_an_evicted_session_ends_as_any_other(home: Pa
         async with anyio.create_task_group() as group:
 
             async def run() -> None:
-                ran = await jobs.run(f"export A=1; {gate.wait}; echo done", session="a")
+                ran = await jobs.run(f"set -e; trap 'echo err' ERR; export A=1; {gate.wait}; echo done", session="a")
                 assert (ended(ran.job).end.exit_code, ran.out and ran.out.data) == (0, b"done\n")
 
             group.start_soon(run)

@@ -46,6 +46,7 @@ async def place(jobs: Jobs, tmp_path: Path) -> Jobs:
         ("shopt -s extglob", "case ab in +([a-b])) echo yes;; esac", "yes\n"),
         ("x=5; declare -A m=([k]='v w'); a=(1 '2 3')", 'echo $x ${m[k]} "${a[1]}"; env | grep -c ^x=', "5 v w 2 3\n0\n"),
         ("f() { :; }; alias z=true; x=1", "unset -f f; unalias z; unset x", ""),
+        ("set -a; B=1", "C=2; env | grep -c '^[BC]='; echo ${IFS@Q}", "2\n$' \\t\\n'\n"),
         ("export N=1; n=2 o=3 line=4 names=5", "echo $N $n $o $line $names", "1 2 3 4 5\n"),
     ],
 )  # fmt: skip

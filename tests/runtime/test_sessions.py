@@ -198,6 +198,7 @@ async def test_numbers_go_on_in_a_session_of_the_same_id(jobs: Jobs) -> None:
         assert [(await jobs.run("true", session="s")).job.id for _ in range(2)] == [f"job-s-{n}" for n in numbers]
         assert [job.id for job in (await jobs.sessions.get("s")).jobs] == [f"job-s-{n}" for n in reversed(numbers)]
         await jobs.sessions.end("s", forget=numbers != [1, 2])
+    assert (await jobs.get("job-s-1")).phase_name == "ended"
 
 
 async def test_sessions_and_numbers_survive_a_restart(home: Path, tmp_path: Path) -> None:

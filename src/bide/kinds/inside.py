@@ -16,7 +16,7 @@ shopt -s expand_aliases
 __bide_fresh=$BASHOPTS __bide_state=$4 __bide_set= __bide_done=
 if [[ -n $3 ]]; then . "$3"; fi 2>/dev/null
 __bide_leave() {
-    local __bide_o __bide_n __bide_line __bide_names IFS=:
+    local __bide_o __bide_n __bide_line __bide_names
     exec 1>|"$__bide_state" || return 0
     builtin printf 'cwd=%s\0' "$PWD"
     for __bide_o in allexport errexit errtrace functrace keyword monitor noclobber noglob nounset physical pipefail posix xtrace; do
@@ -25,8 +25,9 @@ __bide_leave() {
     for __bide_o in braceexpand hashall interactive-comments; do
         if [[ ! -o $__bide_o ]]; then builtin printf 'shell=set %s\n__bide_set+=" +o %s"\0' "$__bide_o" "$__bide_o"; fi
     done
-    set +efuxvkTE +o posix
+    set +aefuxvkTE +o posix
     trap - DEBUG ERR RETURN
+    local IFS=:
     for __bide_o in $BASHOPTS; do
         if [[ :$__bide_fresh: != *:$__bide_o:* ]]; then builtin printf 'shell=option %s\nshopt -s %s\0' "$__bide_o" "$__bide_o"; fi
     done
@@ -62,7 +63,7 @@ __bide_leave() {
     builtin printf 'end=1\0'
 }
 if [[ -n $__bide_state ]]; then
-    trap '(if [[ -z ${__bide_done-} ]]; then __bide_leave; fi) >/dev/null 2>&1' EXIT
+    trap '(if [[ -z ${__bide_done-} ]]; then __bide_leave; fi) >/dev/null 2>&1 || :' EXIT
 else
     __bide_done=1
 fi
@@ -83,7 +84,7 @@ __bide_leave() {
         printf 'end=1\0'
     } >|"$__bide_state"
 }
-if [ -n "$__bide_state" ]; then trap '(__bide_leave) >/dev/null 2>&1' EXIT; fi
+if [ -n "$__bide_state" ]; then trap '(__bide_leave) >/dev/null 2>&1 || :' EXIT; fi
 __bide_run=$2
 set --
 """
@@ -94,7 +95,7 @@ _CHECK = '(eval "set -n; $__bide_code")'
 # turn extglob on before it uses it. Once the code has set an EXIT trap of its own, ours is gone: hence the last lines.
 _RUN_BASH = (
     f'. "$1"; [[ -z $__bide_code ]] || {_CHECK} 2>/dev/null || (shopt -s extglob; {_CHECK}) || exit 2; eval "$__bide_run"\n'
-    "{ __bide_rc=$?; [[ -n ${__bide_done-} ]] || (__bide_leave); __bide_done=1; set +x; trap - DEBUG; } >/dev/null 2>&1\n"
+    "{ __bide_rc=$?; [[ -n ${__bide_done-} ]] || (__bide_leave) || :; __bide_done=1; set +x; trap - DEBUG; } >/dev/null 2>&1\n"
     'exit "$__bide_rc"'
 )
 

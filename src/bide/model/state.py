@@ -20,7 +20,7 @@ T = TypeVar("T")
 Texts = Mapping[str, str]
 
 _OURS = ("BIDE_JOB", "BIDE_PARENT", "BIDE_HOME", "BIDE_SESSION", "BIDE_SESSION_FOLDER")
-_NEVER = (*_OURS, "PWD", "SHLVL", "_")
+_NEVER = (*_OURS, "IFS", "PWD", "SHLVL", "_")
 """Variables that belong to one run and say nothing about the session."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _BASHS_OWN = frozenset(

@@ -207,7 +207,7 @@ class LocalSessions:
         return tuple(job for job in jobs if verified[job]), tuple(job for job in jobs if not verified[job])
 
     async def _forget_all(self, place: Place) -> int:
-        ids = [job.id for job in self.core.store.sessions.ended_jobs(place.id)]
+        ids = [job.id for job in self.core.store.sessions.ended_jobs(place.id, place.created_at)]
         count = 0
         for job in ids:
             try:

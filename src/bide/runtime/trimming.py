@@ -32,8 +32,12 @@ def watch(core: Core) -> None:
 
 
 def _ended(core: Core, place: Place, job: Job) -> None:
-    if isinstance(job.phase, Ended) and place.bytes is not None:
-        out, err = job.phase.end.out, job.phase.end.err
+    if not isinstance(job.phase, Ended):
+        return
+    out, err, shown = job.phase.end.out, job.phase.end.err, core.settings.sessions.shown_bytes
+    if max(out.size, err.size) > shown:
+        log.info("%s wrote %d and %d bytes; answers show the last %d of each", job.id, out.size, err.size, shown)
+    if place.bytes is not None:
         place.bytes += out.size - out.head + err.size - err.head + len(job.spec.command.encode()) + PER_JOB
     if place.bytes is None or place.bytes > core.settings.sessions.bytes:
         _trim_soon(core, place)
@@ -58,7 +62,7 @@ async def _trim(core: Core, place: Place) -> None:
 async def trim(core: Core, place: Place) -> timedelta | None:
     """Forget what is too much. If some of it is too young, when to look again."""
     await core.settled()
-    ended = await anyio.to_thread.run_sync(lambda: list(core.store.sessions.ended_jobs(place.id)))
+    ended = await anyio.to_thread.run_sync(lambda: list(core.store.sessions.ended_jobs(place.id, place.created_at)))
     total = sum(job.bytes + PER_JOB for job in ended) + len(json.dumps(dict(place.held.vars)))
     limit, keep = core.settings.sessions.bytes, core.settings.sessions.keep
     forgotten, again = 0, None

@@ -88,13 +88,14 @@ class SessionRows:
         found = self._rows(QUERIES["session_job_of_pid"], {"session": session, "pid": pid})
         return to_job(found[0]) if found else None
 
-    def ended_jobs(self, session: str) -> Iterator[EndedJob]:
-        """The ended jobs of a session, oldest first; read some at a time, so that nobody waits long meanwhile."""
-        after = 0
+    def ended_jobs(self, session: str, since: datetime) -> Iterator[EndedJob]:
+        """The jobs of a session that ended since it began, oldest first; read some at a time, so that nobody waits long."""
+        after, began = 0, to_ms(since)
         while True:
             rows = self._rows(QUERIES["session_ended"], {"session": session, "after": after, "limit": _PAGE})
             for _, job, ended_at, size in rows:
-                yield EndedJob(job, from_ms(ended_at), size or 0)
+                if ended_at >= began:
+                    yield EndedJob(job, from_ms(ended_at), size or 0)
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]

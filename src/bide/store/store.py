@@ -63,7 +63,8 @@ class Store:
         What was made at the path since the file was moved from it is left alone.
         """
         self._writer.close()
-        self._reader.close()
+        with self._reading:
+            self._reader.close()
         if not self.moved():
             # A failing checkpoint loses nothing: the next open reads the write-ahead log.
             with suppress(sqlite3.Error):
