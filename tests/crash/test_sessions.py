@@ -3,17 +3,26 @@
 import random
 import signal
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.crash.patience import pause, until
 from tests.crash.place import Place
-from tests.crash.producing import Gate
+from tests.support.gates import Gate
 
 from bide.model.errors import BideError, SessionNotFound
 
 FOREGROUND: dict[str, Any] = {"background": False, "deadline_ms": 0, "cwd": None, "base_env": None}
 SUFFIXES = ("", "-wal", "-shm")
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    found = Gate(tmp_path / "fifo")
+    yield found
+    found.close()
 
 
 def run(place: Place, code: str, session: str = "s", **options: Any) -> str:
@@ -39,7 +48,7 @@ def lose_database(place: Place) -> None:
 @pytest.mark.parametrize("lost", [False, True], ids=["daemon", "daemon and database"])
 def test_a_run_that_ends_without_a_daemon_leaves_its_state(place: Place, gate: Gate, *, lost: bool) -> None:
     start(place, vars={"kept": 1}, env={"E": "1"})
-    job = run(place, f"read -r x < {gate.path}; cd /usr; export A=1; f() {{ echo f; }}")
+    job = run(place, f"{gate.wait}; cd /usr; export A=1; f() {{ echo f; }}")
     until(lambda: place.job(job)["phase"] == "running")
     place.kill_daemon()
     gate.open()
@@ -54,7 +63,7 @@ def test_a_run_that_ends_without_a_daemon_leaves_its_state(place: Place, gate: G
 
 def test_a_run_goes_on_through_a_restart_and_leaves_its_state(place: Place, gate: Gate) -> None:
     start(place)
-    job = run(place, f"export A=1; read -r x < {gate.path}; export B=2")
+    job = run(place, f"export A=1; {gate.wait}; export B=2")
     until(lambda: place.job(job)["phase"] == "running")
     place.restart()
     gate.open()
@@ -104,7 +113,7 @@ def forget(place: Place, job: str) -> None:
 @pytest.mark.slow
 def test_a_job_that_could_not_be_verified_to_be_over_is_named(place: Place, gate: Gate) -> None:
     start(place)
-    job = run(place, f"read -r x < {gate.path}")
+    job = run(place, f"{gate.wait}")
     until(lambda: place.job(job)["phase"] == "running")
     place.kill_keeper(job, signal.SIGSTOP)
     answer = place.call("DELETE", "/v1/sessions/s", forget=1)

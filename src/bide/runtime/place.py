@@ -29,6 +29,9 @@ class Place:
     held: Held
     seq: int = 0
     reserved: int = 0
+    """Numbers up to this one may have been given, says the file that is being written, …"""
+    durable: int = 0
+    """… and the file that is on disk."""
     ending: bool = False
     bytes: int | None = None
     """What its ended jobs hold, at most; `None` before they were counted."""
@@ -88,7 +91,8 @@ def read_place(folder: str, name: str) -> Place | None:
             shell=_texts(body.get("shell", {})),
             note=body.get("note", ""),
         )
-        place = Place(body["id"], body["owner"], created_at, created_at, held, reserved=int(body.get("seq", 0)))
+        place = Place(body["id"], body["owner"], created_at, created_at, held)
+        place.reserved = place.durable = int(body.get("seq", 0))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return place if place.id == name else None
@@ -98,7 +102,7 @@ def _texts(value: Mapping[str, str]) -> dict[str, str]:
     return {str(key): str(text) for key, text in value.items()}
 
 
-def write_place(folder: str, data: bytes, new: bool) -> None:  # noqa: FBT001 - called by a thread pool
+def write_place(folder: str, data: bytes, *, new: bool) -> None:
     """Put down the file of a session; with `new`, in a folder that is made for it."""
     if new:
         shutil.rmtree(folder, ignore_errors=True)

@@ -30,7 +30,7 @@ HELPER = ".shell"
 ENDED = ".ended"
 """One line for each session that ended: what its row says, for when the database is made anew."""
 _GONE = ".gone-"
-_RESERVE = 100
+RESERVE = 100
 """So many numbers are put down in the file at once; after the loss of the database the others of them are not given."""
 
 
@@ -83,6 +83,7 @@ class Places:
                 place.last_active_at = row.last_active_at
             else:
                 store.sessions.put(place.row())
+            self._reserve(place)
         for row in rows.values():
             store.sessions.end(row.id, row.last_active_at, "ended")
 
@@ -98,14 +99,26 @@ class Places:
     def take_number(self, place: Place) -> int:
         """The number of the next job; no number is given twice."""
         place.seq += 1
-        if place.seq > place.reserved:
-            place.reserved = place.seq + _RESERVE
-            self.write(place)
+        self._reserve(place)
+        if place.seq > place.durable:
+            # The file lags far behind. This waits for the disk, once in fifty runs at most.
+            self._thread.submit(lambda: None).result()
         return place.seq
+
+    def _reserve(self, place: Place) -> None:
+        if place.seq + RESERVE // 2 > place.reserved:
+            place.reserved = place.seq + RESERVE
+            self.write(place)
 
     def write(self, place: Place, *, new: bool = False) -> Future[None]:
         """Put down what a session holds now; done when it is on disk."""
-        return self._thread.submit(write_place, self.folder(place.id), json.dumps(place.to_json()).encode(), new)
+        data, reserved = json.dumps(place.to_json()).encode(), place.reserved
+
+        def write() -> None:
+            write_place(self.folder(place.id), data, new=new)
+            place.durable = reserved
+
+        return self._thread.submit(write)
 
     def close_folder(self, place: Place, row: SessionRow) -> Future[None]:
         """The session is over: first that is on record, then its folder goes."""
@@ -149,6 +162,7 @@ def rebuild(home: Home, store: Store) -> None:
             place.seq = max(place.reserved, known.get(name, 0))
             place.last_active_at = store.sessions.last_job_at(name) or place.created_at
             store.sessions.put(place.row())
+    store.barrier().result()
 
 
 def _read_ended(path: str) -> list[SessionRow]:

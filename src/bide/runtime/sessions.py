@@ -24,7 +24,7 @@ from bide.runtime import ending
 from bide.runtime.core import Core, now
 from bide.runtime.environment import without_ours
 from bide.runtime.place import Place
-from bide.runtime.places import newest_number
+from bide.runtime.places import RESERVE, newest_number
 from bide.runtime.sound import with_sound_store
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class LocalSessions:
             raise BadRequest(detail=f"session {found!r} is open already; choose another id, or end it first")
         at = now()
         number = newest_number(core.store, found)
-        place = Place(found, owner, at, at, held, seq=number, reserved=number, bytes=0)
+        place = Place(found, owner, at, at, held, seq=number, reserved=number + RESERVE, bytes=0)
         # Begun is done, also if the caller goes away: all of it, or nothing.
         with anyio.CancelScope(shield=True):
             await self._open(place)
