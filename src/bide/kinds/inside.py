@@ -16,6 +16,7 @@ shopt -s expand_aliases
 __bide_fresh=$BASHOPTS __bide_state=$4 __bide_set= __bide_done=
 if [[ -n $3 ]]; then . "$3"; fi 2>/dev/null
 __bide_leave() {
+    # Names go through a file: a subshell for each list would cost more than all the rest.
     local __bide_o __bide_n __bide_line __bide_names
     exec 1>|"$__bide_state" || return 0
     builtin printf 'cwd=%s\0' "$PWD"
@@ -39,7 +40,8 @@ __bide_leave() {
         builtin alias -- "$__bide_n"
         builtin printf '\0'
     done
-    mapfile -t __bide_names < <(builtin declare -F)
+    builtin declare -F >|"$__bide_state.tmp"
+    mapfile -t __bide_names <"$__bide_state.tmp"
     for __bide_line in "${__bide_names[@]}"; do
         __bide_n=${__bide_line##* }
         if [[ $__bide_n == __bide_* ]]; then continue; fi
@@ -48,12 +50,14 @@ __bide_leave() {
         if [[ $__bide_line == 'declare -fx '* ]]; then builtin printf 'declare -fx %s\n' "$__bide_n"; fi
         builtin printf '\0'
     done
-    mapfile -t __bide_names < <(builtin compgen -e)
+    builtin compgen -e >|"$__bide_state.tmp"
+    mapfile -t __bide_names <"$__bide_state.tmp"
     for __bide_n in "${__bide_names[@]}"; do
         if [[ -v $__bide_n ]]; then builtin printf 'env=%s=%s\0' "$__bide_n" "${!__bide_n}"; fi
     done
     __bide_line=":${__bide_names[*]}:"
-    mapfile -t __bide_names < <(builtin compgen -v)
+    builtin compgen -v >|"$__bide_state.tmp"
+    mapfile -t __bide_names <"$__bide_state.tmp"
     for __bide_n in "${__bide_names[@]}"; do
         if [[ $__bide_n == __bide_* || $__bide_n == BASH* || $__bide_line == *":$__bide_n:"* ]]; then continue; fi
         builtin printf 'shell=variable %s\n' "$__bide_n"
@@ -63,7 +67,7 @@ __bide_leave() {
     builtin printf 'end=1\0'
 }
 if [[ -n $__bide_state ]]; then
-    trap '(if [[ -z ${__bide_done-} ]]; then __bide_leave; fi) >/dev/null 2>&1 || :' EXIT
+    trap '{ [[ -n ${__bide_done-} ]] || (__bide_leave) || :; } >/dev/null 2>&1' EXIT
 else
     __bide_done=1
 fi

@@ -33,7 +33,7 @@ def leave(places: Places, keeping: Keeping, live: Live, phase: Ended) -> bool:
     places.over(place, job.at(phase))
     held = _after(places, place, job, phase, live.path)
     if held == place.held:
-        _clear(places, place, job)
+        _remove(places, place, job.id)
         return False
     place.held = held
     live.leaving = True
@@ -42,7 +42,7 @@ def leave(places: Places, keeping: Keeping, live: Live, phase: Ended) -> bool:
     def done() -> None:
         live.leaving = False
         if (error := written.exception()) is None:
-            _clear(places, place, job)
+            _remove(places, place, job.id)
         else:
             log.error("what %s left in session %s could not be written: %s", job.id, place.id, error)
         keeping.end(live, phase)
@@ -72,12 +72,6 @@ def _began(path: str) -> dict[str, Any]:
     return {}
 
 
-def _clear(places: Places, place: Place, job: Job) -> None:
-    for what in _FILES:
-        with contextlib.suppress(OSError):
-            os.unlink(places.file(place.id, what, job.id))
-
-
 def take_up(places: Places, keeping: Keeping, store: Store) -> None:
     """What runs left that ended while nobody was there, and whose ends are on record: in the order of their numbers."""
     for place in places.open.values():
@@ -92,6 +86,10 @@ def _take_up(places: Places, place: Place, job: Job | None, name: str) -> None:
     if job is not None and isinstance(job.phase, Ended) and job.created_at >= place.created_at:
         place.held = _after(places, place, job, job.phase, places.home.job(job.id))
         places.write(place).result()
+    _remove(places, place, name)
+
+
+def _remove(places: Places, place: Place, name: str) -> None:
     for what in _FILES:
         for suffix in ("", ".tmp"):
             with contextlib.suppress(OSError):
