@@ -5,16 +5,17 @@ The docstrings here are the ones the doors show.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol, Unpack
+from typing import Any, Protocol, Unpack
 
 from bide.model.event import Event
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.phase import Descendant
 from bide.model.request import Request, RunOptions
+from bide.model.session import Session
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
 
@@ -135,6 +136,82 @@ class Events(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """What starting a session answers."""
+
+    session: Session
+    evicted: tuple[str, ...] = ()
+    """Sessions that had to go for it; what runs in them goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    """What ending a session answers."""
+
+    session: Session
+    """As it was at last."""
+    killed: tuple[str, ...] = ()
+    """Its jobs that were active, and are verified to be over."""
+    unverified: tuple[str, ...] = ()
+    """Those of which something may be left; look at them with `get`."""
+    forgotten: int = 0
+    """How many of its jobs were forgotten."""
+
+
+class Sessions(Protocol):
+    """Shell-like places: what a run does to its folder, environment and variables holds for the next run."""
+
+    async def start(
+        self,
+        session: str | None = None,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        vars: Mapping[str, Any] | None = None,  # noqa: A002 - the word for them everywhere
+        base_env: Mapping[str, str] | None = None,
+        owner: str | None = None,
+    ) -> SessionStarted:
+        """Open a session, with an id of the caller's or a short one of its own.
+
+        It begins in the caller's folder and with the caller's environment unless others are given. If there are as
+        many as may be, the least recently active one goes: one without active jobs if there is one; no job is killed.
+        """
+        ...
+
+    async def update(
+        self,
+        session: str,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        unset: Sequence[str] = (),
+        vars: Mapping[str, Any] | None = None,  # noqa: A002
+        drop: Sequence[str] = (),
+    ) -> Session:
+        """Change its folder, set and unset variables of its environment, set `vars` and drop some. All of it or nothing."""
+        ...
+
+    async def get(self, session: str) -> Session:
+        """One session as it is now, with its newest jobs."""
+        ...
+
+    async def list(self, *, owner: str | None = None) -> tuple[Session, ...]:
+        """The open sessions, the most recently active first."""
+        ...
+
+    async def job(self, session: str, job: str | int) -> Job:
+        """One job of a session by its id, its name or its pid; a job of another session is not found."""
+        ...
+
+    async def end(self, session: str, *, forget: bool = False) -> SessionEnded:
+        """Kill what is active in it, verified, and close it; with `forget`, forget its jobs as well.
+
+        Without, they stay where all jobs are, under their owner.
+        """
+        ...
+
+
 class Jobs(Protocol):
     """The verbs of jobs. Wherever an id is taken, a name is taken as well: the owner's active job, else the newest."""
 
@@ -146,6 +223,11 @@ class Jobs(Protocol):
     @property
     def services(self) -> Services:
         """What services have beyond these."""
+        ...
+
+    @property
+    def sessions(self) -> Sessions:
+        """The sessions that jobs can run in."""
         ...
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:

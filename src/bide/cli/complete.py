@@ -49,17 +49,26 @@ def _of_command(command: str, before: list[str], typed: str, link: "Link") -> li
     parser, _ = load(command)
     option = parser.options.get(before[-1])
     if option is not None and option.nargs != 0:
-        return _choices(option)
+        return _sessions(link) if option.dest == "session" else _choices(option)
     if typed.startswith("-"):
         return list(parser.options)
     place = parser.places[0] if parser.places else None
     if place is None:
         return []
+    if command == "session" and before[before.index(command) + 1 :]:
+        return _sessions(link)
     return _jobs(link) if place.metavar == "ID" else _choices(place)
 
 
 def _choices(action: "Action") -> list[str]:
     return [str(choice) for choice in action.choices or ()]
+
+
+def _sessions(link: "Link") -> list[str]:
+    try:
+        return [session["id"] for session in link.call("GET", "/v1/sessions")["sessions"]]
+    except BideError:
+        return []
 
 
 def _jobs(link: "Link") -> list[str]:

@@ -26,6 +26,7 @@ COMMANDS = {
     "group": "how many jobs may run at once; pause and resume groups",
     "ls": "list jobs",
     "show": "all that is known of a job",
+    "session": "places to run in, where what one run changes holds for the next",
     "forget": "remove ended jobs with their output",
     "service": "start, stop, restart, ps or logs of services",
     "up": "start the services of this project's bide.toml",

@@ -53,7 +53,10 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--name", metavar="N", help="call it so; unique among your active jobs")
     parser.add_argument("--label", metavar="L", help="a word to filter by")
     parser.add_argument("--owner", metavar="O", help="whose job it is (default: $BIDE_OWNER)")
-    parser.add_argument("--cwd", metavar="DIR", help="run there (default: here)")
+    parser.add_argument(
+        "--session", metavar="S", help="run it in this session: what it changes there holds for the next"
+    )
+    parser.add_argument("--cwd", metavar="DIR", help="run there (default: here, or where the session is)")
     parser.add_argument(
         "--env", metavar="K=V", type=key_value, action="append", default=[], help="set a variable; repeatable"
     )
@@ -80,6 +83,7 @@ def configure(parser: "Parser") -> None:
         "bide run --reuse recent -- make test           # at most one of these runs, and one an hour",
         'bide run --lang python -c \'print((await cmd("git", "status").exec()).stdout)\'',
         "bide run --lang python report.py            # the project's Python: .venv, else python3",
+        "bide run --session work -c 'cd src && export DEBUG=1'      # see: bide session --help",
     )
 
 
@@ -116,8 +120,8 @@ def request_body(args: "Namespace") -> "Json":
     body: Json = {
         "command": _command(args) if args.lang is None else _code(args),
         "language": args.lang,
-        "cwd": here(args.cwd),
-        "base_env": dict(os.environ),
+        "session": args.session,
+        **_surroundings(args),
         "env": dict(args.env),
         "env_defaults": not args.no_env_defaults,
         "umask": _umask(),
@@ -129,6 +133,13 @@ def request_body(args: "Namespace") -> "Json":
     body |= {key: getattr(args, key) for key in ("name", "label", "stdin", "pty", "merge")}
     body |= turns.request_fields(args)
     return {key: value for key, value in body.items() if value is not None}
+
+
+def _surroundings(args: "Namespace") -> "Json":
+    """The caller's folder and environment; a session has its own, and a folder given is one from there."""
+    if args.session is not None:
+        return {"cwd": args.cwd, "parent": os.environ.get("BIDE_JOB")}
+    return {"cwd": here(args.cwd), "base_env": dict(os.environ)}
 
 
 def _command(args: "Namespace") -> "str | list[str]":

@@ -15,6 +15,7 @@ from bide import config
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.client.groups import RemoteGroups
 from bide.client.http1 import quote
+from bide.client.sessions import RemoteSessions
 from bide.client.transport import Transport
 from bide.model.answers import slice_from_json, waited_from_json
 from bide.model.errors import BadRequest
@@ -37,6 +38,7 @@ class RemoteJobs:
         self._transport = transport
         self.groups: RemoteGroups = RemoteGroups(transport)
         self.services: RemoteServices = RemoteServices(transport)
+        self.sessions: RemoteSessions = RemoteSessions(transport)
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""
@@ -164,9 +166,14 @@ def _path(job: str) -> str:
 def _completed(request: Request) -> Request:
     """With what only the caller's process knows, and a key, so that asking again never starts it twice."""
     owner = request.owner or os.environ.get(config.DEFAULT_OWNER_VARIABLE)
+    if request.session is not None:
+        # Folder and environment are the session's; only the job that this is asked from is the caller's own.
+        parent = request.parent or os.environ.get("BIDE_JOB")
+        request = replace(request, base_env={}, parent=parent)
+    else:
+        request = replace(request, cwd=os.path.abspath(request.cwd or os.getcwd()))
     return replace(
         request,
-        cwd=os.path.abspath(request.cwd or os.getcwd()),
         base_env=dict(os.environ) if request.base_env is None else request.base_env,
         key=request.key or secrets.token_hex(16),
         owner=owner,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from bide.model.times import ms
 RECORD = 4096
 _SMALL = 64 * 1024
 MARKER = "BIDE_JOB"
+_ENV_COUNT = re.compile(rb"env=[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,16 @@ def read_spec(path: str) -> tuple[Job, str] | None:
         return job_from_json(json.loads(found[b"job"])), found[b"boot"].decode()
     except (KeyError, ValueError, TypeError, AttributeError, BideError):
         return None
+
+
+def read_env(path: str) -> dict[str, str]:
+    """The environment that the job began with; empty if the spec is missing or torn."""
+    parts = (read_small(os.path.join(path, "spec")) or b"").split(b"\0")
+    for at, part in enumerate(parts):
+        # It comes last, and says how many follow.
+        if _ENV_COUNT.fullmatch(part) and at + int(part[4:]) == len(parts) - 2:
+            return dict(os.fsdecode(text).split("=", 1) for text in parts[at + 1 : -1] if b"=" in text)
+    return {}
 
 
 def read_started(path: str) -> Started | None:

@@ -10,7 +10,8 @@ NAME = "shell"
 
 
 @cache
-def _shell() -> str:
+def path() -> str:
+    """The shell of this machine: bash where there is one."""
     for candidate in ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"):
         if os.access(candidate, os.X_OK):
             return candidate
@@ -19,7 +20,7 @@ def _shell() -> str:
 
 def argv(command: str | tuple[str, ...]) -> tuple[str, ...]:
     """What is executed."""
-    return (_shell(), "-c", command) if isinstance(command, str) else command
+    return (path(), "-c", command) if isinstance(command, str) else command
 
 
 def shown(command: str | tuple[str, ...]) -> str:

@@ -100,7 +100,11 @@ class SessionNotFound(BideError):
     """No session of this id is open."""
 
     code = "session_not_found"
-    sentence = "no session {session!r} is open; list sessions to see which are, or start one"
+    sentence = "no session {session!r} is open{since}; list sessions to see which are, or start one"
+
+    def __init__(self, **facts: str) -> None:
+        """`since`, if it is known, says that it was and when it ended: ` (it ended at …)`."""
+        super().__init__(**{"since": "", **facts})
 
 
 class QueueFull(BideError):

@@ -85,6 +85,8 @@ class Request:
     """Asking again with the same key gives the same job."""
     new_key: bool = False
     """The key was made for this very call and never sent before, so that no job can have it."""
+    followed: bool = False
+    """Asked for by a door that follows the job to its end: in the foreground, although it is answered at once."""
     umask: int | None = None
     """The caller's own if not given."""
     language: str | None = None
@@ -114,13 +116,13 @@ def check(request: Request) -> None:
     _check_command(request.command)
     if request.name is not None:
         check_name(request.name)
-    if request.owner is not None and not _OWNER.match(request.owner):
-        raise BadRequest(detail=f"{request.owner!r} cannot be an owner; use up to 100 letters, digits and . _ : @ / -")
+    if request.owner is not None:
+        check_owner(request.owner)
     if len(request.label) > _LABEL_MAX or not request.label.isprintable():
         raise BadRequest(detail=f"a label is one printable line of at most {_LABEL_MAX} characters")
     if request.key is not None and not 0 < len(request.key) <= _KEY_MAX:
         raise BadRequest(detail=f"a key has 1 to {_KEY_MAX} characters")
-    _check_env(request.env)
+    check_env(request.env)
     _check_limits(request.limits)
     check_turn(request.turn)
     _check_service(request)
@@ -147,7 +149,14 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def _check_env(env: Mapping[str, str]) -> None:
+def check_owner(owner: str) -> None:
+    """Refuse what cannot be an owner."""
+    if not _OWNER.match(owner):
+        raise BadRequest(detail=f"{owner!r} cannot be an owner; use up to 100 letters, digits and . _ : @ / -")
+
+
+def check_env(env: Mapping[str, str]) -> None:
+    """Refuse what cannot be in an environment."""
     for key, value in env.items():
         if not key or "=" in key or "\0" in key + value or not _is_encodable(key + value):
             raise BadRequest(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from bide.model.errors import BadRequest
-from bide.model.job import JobId
+from bide.model.job import Job, JobId
+from bide.model.state import Held
 
 SESSION_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}\Z")
 
@@ -33,6 +35,42 @@ def seq_of(job: str, session: str) -> int:
     return int(number) if number != job and number.isdecimal() else 0
 
 
+def check_vars(values: Mapping[str, Any]) -> None:
+    """Refuse what JSON cannot say."""
+    for name, value in values.items():
+        try:
+            again = json.loads(json.dumps({name: value}, allow_nan=False))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadRequest(detail=f"variable {name!r} cannot be kept: {error}; use what JSON can say") from error
+        if again != {name: value}:
+            raise BadRequest(detail=f"variable {name!r} cannot be kept: it would come back as {again!r}")
+
+
+def changed(
+    held: Held,
+    cwd: str | None,
+    env: Mapping[str, str],
+    unset: Sequence[str],
+    values: Mapping[str, Any],
+    drop: Sequence[str],
+) -> Held:
+    """What a session holds after an update. Raises BadRequest."""
+    for name in {*unset} & env.keys():
+        raise BadRequest(detail=f"{name!r} cannot be both set and unset")
+    for name in {*drop} & values.keys():
+        raise BadRequest(detail=f"variable {name!r} cannot be both set and dropped")
+    for name in unset:
+        if not name or "=" in name or "\0" in name:
+            raise BadRequest(detail=f"{name!r} cannot be the name of an environment variable")
+    return replace(
+        held,
+        cwd=held.cwd if cwd is None else cwd,
+        env={name: text for name, text in held.env.items() if name not in unset} | dict(env),
+        unset=tuple(sorted(({*held.unset} | {*unset}) - env.keys())),
+        vars={name: value for name, value in held.vars.items() if name not in drop} | dict(values),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """One session, as it was when this was read."""
@@ -52,3 +90,7 @@ class Session:
     """The number of its newest job."""
     running: int = 0
     """How many of its jobs are active now."""
+    note: str = ""
+    """What could not be kept of its last run."""
+    jobs: tuple[Job, ...] = ()
+    """Its newest jobs, newest first; only where one session is asked for."""

@@ -20,6 +20,7 @@ from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
+from bide.runtime.places import Places
 from bide.runtime.queue import Queue
 from bide.settings import Settings
 from bide.store.store import Store
@@ -36,6 +37,7 @@ class Core:
     keeping: Keeping
     queue: Queue
     settings: Settings
+    places: Places
     newest_id: str = ""
     """The greatest id given so far."""
     stopping: set[str] = field(default_factory=set[str])

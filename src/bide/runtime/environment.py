@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 UNATTENDED = {
     "CI": "1",
@@ -26,9 +26,15 @@ _OURS = ("BIDE_JOB", "BIDE_PARENT", "BIDE_HOME", "BIDE_SESSION", "BIDE_SESSION_F
 
 
 def build(
-    base: Mapping[str, str], overlay: Mapping[str, str], *, defaults: bool, pty: bool, ours: Mapping[str, str]
+    base: Mapping[str, str],
+    overlay: Mapping[str, str],
+    *,
+    defaults: bool,
+    pty: bool,
+    ours: Mapping[str, str],
+    unset: Collection[str] = (),
 ) -> dict[str, str]:
-    """Base, then defaults for unattended runs, then what the caller set, then what links the job to bide."""
+    """Base, then defaults for unattended runs, less what was unset, then what the caller set, then what links the job to bide."""
     env = {key: value for key, value in base.items() if key and "=" not in key and "\0" not in key + value}
     if defaults:
         env |= UNATTENDED
@@ -39,7 +45,7 @@ def build(
         if not _speaks_utf8(env):
             env["LC_ALL"] = "C.UTF-8"
     parent = base.get("BIDE_JOB")
-    for key in _OURS:
+    for key in (*_OURS, *unset):
         env.pop(key, None)
     env |= overlay
     if parent:
@@ -47,6 +53,12 @@ def build(
     env |= ours
     env.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
     return env
+
+
+def without_ours(env: Mapping[str, str]) -> dict[str, str]:
+    """An environment without what links one job to bide, and without what no program can be given."""
+    fit = {key: value for key, value in env.items() if key and "=" not in key and "\0" not in key + value}
+    return {key: value for key, value in fit.items() if key not in _OURS}
 
 
 def _speaks_utf8(env: Mapping[str, str]) -> bool:

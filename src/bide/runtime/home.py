@@ -19,12 +19,13 @@ class Home:
         self.path: str = path
         self.jobs: str = os.path.join(path, "jobs")
         self.new: str = os.path.join(path, "new")
+        self.sessions: str = os.path.join(path, "sessions")
         self.quarantine: str = os.path.join(path, "quarantine")
         self.database: str = os.path.join(path, "bide.db")
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
             self._check()
-            for folder in (self.jobs, self.new):
+            for folder in (self.jobs, self.new, self.sessions):
                 os.makedirs(folder, mode=0o700, exist_ok=True)
             self._lock = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -106,6 +106,8 @@ class Hub:
     def close(self) -> None:
         """Watch nothing more, and do nothing that is still due."""
         self._closed = True
+        for task in self._tasks:
+            task.cancel()
         for fd in list(self._watched):
             self.unwatch(fd)
 

@@ -12,7 +12,6 @@ from bide.model.errors import JobForgotten, JobNotFound
 from bide.model.job import Job
 from bide.model.phase import Running
 from bide.model.request import Request
-from bide.model.session import SESSION_PATTERN
 from bide.model.turn import NOW
 from bide.runtime.core import Core
 
@@ -47,7 +46,7 @@ def session(core: Core, request: Request) -> str | None:
     if request.session is not None:
         return request.session
     inherited = base(request).get(_SESSION, "") if _is_ours(core, request) else ""
-    return inherited if SESSION_PATTERN.match(inherited) else None
+    return inherited if inherited in core.places.open else None
 
 
 def is_within_running(core: Core, job: Job) -> bool:

@@ -30,6 +30,8 @@ class Live:
     """Its row, on its way to the disk; `None` for a job that was there before this runtime."""
     doomed: bool = False
     """Its row cannot be written, so that it must not be: it is ended as soon as it has a keeper to end it."""
+    leaving: bool = False
+    """It is over, and what it leaves in its session is being written."""
     entered: bool = False
     """Its keeper is in the folder, so that it may be moved."""
     held: bool = False

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from datetime import timedelta
-from types import CoroutineType
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
+from typing import Unpack
 
 import anyio
 import anyio.to_thread
@@ -21,33 +19,29 @@ from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
-from bide.runtime import ending, groups, lineage, pausing, ports, reading, recovery, services, starting, waiting
+from bide.runtime import (
+    ending,
+    groups,
+    leaving,
+    lineage,
+    pausing,
+    ports,
+    reading,
+    recovery,
+    services,
+    starting,
+    trimming,
+    waiting,
+)
 from bide.runtime.core import Core
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
+from bide.runtime.places import Places
 from bide.runtime.queue import Queue
 from bide.runtime.services import LocalServices
-from bide.store.faults import DatabaseCorrupt
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _with_sound_store(
-    verb: Callable[Concatenate[LocalJobs, P], CoroutineType[Any, Any, T]],
-) -> Callable[Concatenate[LocalJobs, P], CoroutineType[Any, Any, T]]:
-    """A verb that meets a damaged database has it made anew from the job folders, and is done again."""
-
-    @functools.wraps(verb)
-    async def done(self: LocalJobs, *args: P.args, **options: P.kwargs) -> T:
-        try:
-            return await verb(self, *args, **options)
-        except DatabaseCorrupt:
-            self.core.keeping.renew()
-            return await verb(self, *args, **options)
-
-    return done
+from bide.runtime.sessions import LocalSessions
+from bide.runtime.sound import with_sound_store
 
 
 class LocalJobs:
@@ -58,8 +52,9 @@ class LocalJobs:
         self.core: Core = core
         self.groups: groups.LocalGroups = groups.LocalGroups(core)
         self.services: LocalServices = LocalServices(core)
+        self.sessions: LocalSessions = LocalSessions(core)
 
-    @_with_sound_store
+    @with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""
         if isinstance(command, Request):
@@ -72,14 +67,14 @@ class LocalJobs:
         self._check_store()
         return await starting.run(self.core, request)
 
-    @_with_sound_store
+    @with_sound_store
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""
         found = self.core.with_facts(self.core.find(job))
         # A tree may have thousands of descriptors to look at.
         return await anyio.to_thread.run_sync(ports.with_ports, self.core, found) if ports.may_listen(found) else found
 
-    @_with_sound_store
+    @with_sound_store
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
         """See api.Jobs.list."""
         self._check_store()
@@ -91,7 +86,7 @@ class LocalJobs:
         fits = [job for job in current if where.phase in (None, job.phase_name)]
         return Page(tuple(self.core.with_facts(job) for job in fits), page.next)
 
-    @_with_sound_store
+    @with_sound_store
     async def wait(
         self,
         jobs: Sequence[str],
@@ -103,7 +98,7 @@ class LocalJobs:
         """See api.Jobs.wait."""
         return await waiting.wait(self.core, list(jobs), mode, until, timeout)
 
-    @_with_sound_store
+    @with_sound_store
     async def read(
         self,
         job: str,
@@ -120,7 +115,7 @@ class LocalJobs:
             return await reading.grep(self.core, job, stream, offset or 0, limit, grep)
         return await reading.read(self.core, job, stream, offset, limit, tail, follow)
 
-    @_with_sound_store
+    @with_sound_store
     async def send(
         self,
         job: str,
@@ -136,14 +131,14 @@ class LocalJobs:
             await pausing.pause(self.core, job, stopped=pause)
         return await ending.send(self.core, job, data, signal, eof=eof, at=at)
 
-    @_with_sound_store
+    @with_sound_store
     async def kill(
         self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"
     ) -> Killed:
         """See api.Jobs.kill."""
         return await services.kill(self.core, job, signal, grace, by)
 
-    @_with_sound_store
+    @with_sound_store
     async def forget(self, job: str) -> None:
         """See api.Jobs.forget."""
         await ending.forget(self.core, job)
@@ -169,8 +164,15 @@ def _opened(home: str) -> Generator[Core]:
         parts.callback(keeping.close)
         queue = Queue(keeping, groups.rules(chosen.queue, keeping.store.groups()), chosen.queue.waiting)
         parts.callback(queue.close)
+        places = Places(place)
+        parts.callback(places.close)
+        places.load(keeping.store)
+        keeping.leave = lambda live, phase: leaving.leave(places, keeping, live, phase)
         recovery.recover(place, keeping, queue)
-        yield Core(place, hub, keeping, queue, chosen, keeping.store.newest_id())
+        leaving.take_up(places, keeping, keeping.store)
+        core = Core(place, hub, keeping, queue, chosen, places, keeping.store.newest_id())
+        trimming.watch(core)
+        yield core
 
 
 @contextlib.asynccontextmanager

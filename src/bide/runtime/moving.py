@@ -44,6 +44,8 @@ class Moving:
         """Who else is told of each job that is taken up."""
         self.on_end: list[Callable[[Live], None]] = []
         """Who else is told of each end, at once."""
+        self.leave: Callable[[Live, Ended], bool] = lambda _live, _phase: False
+        """What takes over what a run left in its session; if True, it calls `end` when that is on disk."""
         self._renewed = 0.0
         self._unstored: list[tuple[Live, Ended]] = []
 
@@ -105,14 +107,15 @@ class Moving:
 
     def take_end(self, live: Live, *, unfinished: bool = False) -> bool:
         """Move to ended what the folder says is over. Waiters are told at once: the record is already on disk."""
-        if live.ended:
+        if live.ended or live.leaving:
             return True
         phase = ends.read(live.job, live.path, unfinished=unfinished)
         if phase is None:
             return False
         live.entered = True
         self._place(live)
-        self.end(live, phase)
+        if not self.leave(live, phase):
+            self.end(live, phase)
         return True
 
     def end(self, live: Live, phase: Ended) -> None:

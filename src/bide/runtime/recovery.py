@@ -10,7 +10,7 @@ import time
 from bide.keeper import ends, folder, groups, launch
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
-from bide.runtime import spares
+from bide.runtime import places, spares
 from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
 from bide.runtime.queue import Queue
@@ -70,6 +70,7 @@ def rebuild(home: Home, store: Store) -> int:
     # Those that wait come last and in the order in which they were asked for: it is that of their turns.
     queued.sort(key=lambda job: (job.created_at, job.id))
     count += store.add(batch + queued).result()
+    places.rebuild(home, store)
     if count:
         log.warning("the database was rebuilt from %d job folders", count)
     return count

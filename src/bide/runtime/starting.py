@@ -23,10 +23,10 @@ from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse, Q
 from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
 from bide.model.phase import Queued
-from bide.model.request import TAIL_BYTES, Request
+from bide.model.request import Request
 from bide.model.service import KIND
 from bide.model.turn import NOW, Turn
-from bide.runtime import dedup, environment, lineage, ports, readiness
+from bide.runtime import dedup, entering, environment, lineage, ports, readiness
 from bide.runtime.core import Core
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
@@ -37,7 +37,7 @@ _START_SECONDS = 30
 
 async def run(core: Core, request: Request) -> Ran:
     """Start what is asked for and answer as the request wants it. Nothing here is undone by a cancelled call."""
-    request = lineage.owned(core, request)
+    request = lineage.owned(core, entering.owned(core, request))
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
     return await answer(core, request, live, joined)
@@ -138,6 +138,9 @@ def _refusal(core: Core, error: OSError) -> Exception:
 
 
 def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
+    # Before it enters its session, whose environment knows nothing of the caller's.
+    parent, session = lineage.parent(core, request), lineage.session(core, request)
+    request = entering.entered(core, request)
     cwd = os.path.abspath(request.cwd or os.getcwd())
     if not os.path.isdir(cwd):
         raise FolderNotFound(cwd=cwd)
@@ -145,17 +148,17 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     owner = request.owner or DEFAULT_OWNER
     if request.name is not None and (taken := core.keeping.table.with_name(owner, request.name)) is not None:
         raise NameInUse(name=request.name, job=taken.job.id)
-    parent = lineage.parent(core, request)
-    session = lineage.session(core, request)
     if request.service is not None:
         ports.check(core, request.service.ports)
-    job_id = new_id(core)
+    job_id = entering.next_id(core, session) or new_id(core)
     ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path, **lineage.variables(session, parent)}
-    env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours)
+    ours |= entering.links(core, request, cwd)
+    unset = entering.unset(core, request)
+    env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours, unset=unset)
     plan = kinds.plan(request.command, request.language, cwd, env)
     group = groups.make(job_id, request.limits)
     spec = Spec(
-        argv=plan.argv,
+        argv=entering.argv(core, request, job_id) or plan.argv,
         command=plan.command,
         cwd=cwd,
         kind=plan.kind if request.service is None else KIND,
@@ -165,7 +168,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         fence=request.fence,
         limits=request.limits,
         enforced=tuple(sorted(group.enforced.items())),
-        background=request.background,
+        background=entering.is_background(request),
         turn=request.turn,
         lifetime=request.lifetime,
         ttl=request.ttl,
@@ -242,8 +245,8 @@ async def answer(core: Core, request: Request, live: Live | None, joined: Job | 
         job=core.with_facts(job),
         joined=joined is not None,
         deferred=deferred,
-        out=tail(core, job, Stream.OUT, TAIL_BYTES),
-        err=tail(core, job, Stream.ERR, TAIL_BYTES),
+        out=tail(core, job, Stream.OUT, entering.shown_bytes(core, job)),
+        err=tail(core, job, Stream.ERR, entering.shown_bytes(core, job)),
     )
 
 

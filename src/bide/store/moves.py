@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from bide.model.errors import NameInUse
 from bide.model.job import Job
+from bide.model.session import seq_of
 from bide.store.faults import IdTaken
 from bide.store.queries import QUERIES
 from bide.store.rows import Values, event_values, to_job
@@ -23,6 +24,7 @@ def insert(connection: sqlite3.Connection, job: Job, values: Values) -> Job:
     if not inserted:
         raise IdTaken(job.id)
     connection.execute(QUERIES["insert_event"], event_values(job.id, values))
+    _move_session(connection, values)
     return job
 
 
@@ -40,8 +42,17 @@ def add(connection: sqlite3.Connection, rows: Sequence[Values]) -> int:
     for values in rows:
         if connection.execute(QUERIES["add_job"], values).rowcount:
             connection.execute(QUERIES["insert_event"], event_values(str(values["id"]), values))
+            _move_session(connection, values)
             added += 1
     return added
+
+
+def _move_session(connection: sqlite3.Connection, values: Values) -> None:
+    """The number of a job in a session is taken in the transaction that records the job."""
+    session = values["session"]
+    if session is not None:
+        number = seq_of(str(values["id"]), str(session))
+        connection.execute(QUERIES["move_session"], {**values, "number": number})
 
 
 def move(connection: sqlite3.Connection, query: str, values: Values) -> bool:

@@ -92,6 +92,50 @@ SELECT {columns} FROM jobs INDEXED BY jobs_kind WHERE kind = 'service' AND kind 
 -- How many jobs are queued and running.
 SELECT phase, count(*) FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') AND phase <> 'ended' GROUP BY phase
 
+-- session
+-- A session, open or ended.
+SELECT id, owner, created_at, last_active_at, seq, ended_at, why FROM sessions WHERE id = :id
+
+-- open_sessions
+-- Every session that has not ended.
+SELECT id, owner, created_at, last_active_at, seq, ended_at, why FROM sessions INDEXED BY sessions_open WHERE ended_at IS NULL
+
+-- put_session
+-- Record a session; of one that had this id before, only its numbers stay.
+INSERT INTO sessions (id, owner, created_at, last_active_at, seq, ended_at, why)
+VALUES (:id, :owner, :created_at, :last_active_at, :seq, :ended_at, :why)
+ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, created_at = excluded.created_at,
+    last_active_at = excluded.last_active_at, seq = max(seq, excluded.seq), ended_at = excluded.ended_at, why = excluded.why
+
+-- end_session
+-- A session is over.
+UPDATE sessions SET ended_at = :ended_at, why = :why, seq = max(seq, :seq) WHERE id = :id AND ended_at IS NULL
+
+-- move_session
+-- A job was started in a session.
+UPDATE sessions SET seq = max(seq, :number), last_active_at = max(last_active_at, :created_at) WHERE id = :session
+
+-- session_job_ids
+-- Ids of jobs, and of forgotten ones, between two texts.
+SELECT id FROM jobs WHERE id > :low AND id < :high UNION ALL SELECT id FROM forgotten WHERE id > :low AND id < :high
+
+-- session_last_job
+-- When the newest job of a session was created.
+SELECT max(created_at) FROM jobs INDEXED BY jobs_session WHERE session = :session
+
+-- session_job_of_pid
+-- The newest job of a session that had this pid.
+SELECT {columns} FROM jobs INDEXED BY jobs_session WHERE session = :session AND pid = :pid ORDER BY seq DESC LIMIT 1
+
+-- session_ended
+-- What the ended jobs of a session hold, oldest first, some at a time.
+SELECT seq, id, ended_at,
+    json_extract(end, '$.output.out.size') - json_extract(end, '$.output.out.head')
+    + json_extract(end, '$.output.err.size') - json_extract(end, '$.output.err.head')
+    + length(CAST(json_extract(spec, '$.command') AS BLOB))
+FROM jobs INDEXED BY jobs_session
+WHERE session = :session AND phase = 'ended' AND seq > :after ORDER BY seq LIMIT :limit
+
 -- newest_id
 -- The greatest id of a job outside sessions, whose ids are `job-…`.
 SELECT max(id) FROM (

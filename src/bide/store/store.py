@@ -18,6 +18,7 @@ from bide.store.migrate import migrate
 from bide.store.pages import Place, check_limit, page_query
 from bide.store.queries import QUERIES
 from bide.store.rows import Event, Row, Values, from_ms, job_values, phase_values, to_event, to_job, to_ms
+from bide.store.sessions import SessionRows
 from bide.store.writer import Writer
 
 BUSY_SECONDS = 5
@@ -54,6 +55,7 @@ class Store:
         self._reading = threading.Lock()
         self._inode = _inode(self._path)
         self._writer = Writer(self._connection, self._path)
+        self.sessions: SessionRows = SessionRows(self._writer, self._rows)
 
     def close(self) -> None:
         """Finish the writes asked for, checkpoint and close. The second time does nothing.
@@ -61,7 +63,8 @@ class Store:
         What was made at the path since the file was moved from it is left alone.
         """
         self._writer.close()
-        self._reader.close()
+        with self._reading:
+            self._reader.close()
         if not self.moved():
             # A failing checkpoint loses nothing: the next open reads the write-ahead log.
             with suppress(sqlite3.Error):

@@ -39,7 +39,7 @@ def event(name: str, **facts: object) -> bytes:
 
 async def run_and_follow(jobs: Jobs, request: Request, reply: Reply) -> None:
     """Start a job and stream it from its first byte to its end."""
-    ran = await jobs.run(replace(request, background=True))
+    ran = await jobs.run(replace(request, background=True, followed=True))
     await follow(jobs, ran.job, {Stream.OUT: 0, Stream.ERR: 0}, reply, joined=ran.joined)
 
 

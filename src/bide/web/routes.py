@@ -11,13 +11,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
-from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Ran
+from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Ran, Sessions
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
+from bide.web import sessions
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
@@ -47,7 +48,7 @@ STATUSES = {
     "internal_error": 500,
 }
 
-_WITH_NAME = ("jobs", "groups")
+_WITH_NAME = ("jobs", "groups", "services", "sessions")
 """What follows these in a path is an id or a name."""
 _WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 _SEND: dict[str, fields.Kind] = {
@@ -104,6 +105,8 @@ class Routes:
         job = ""
         if len(parts) > 2 and parts[0] == "v1" and parts[1] in _WITH_NAME:
             job, parts[2] = parts[2], "*"
+        if len(parts) == 5 and parts[1] == "sessions":
+            job, parts[4] = f"{job}/{parts[4]}", "*"
         name = "/".join(parts)
         if (handler := ROUTES.get((request.method, name))) is not None:
             return handler, job
@@ -255,6 +258,13 @@ async def _fail(reply: Reply, error: BideError) -> None:
     await reply.json({"error": error.to_json()}, status=STATUSES[error.code])
 
 
+def _of_sessions(answer: Callable[[Sessions, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
+    async def handler(routes: Routes, request: HttpRequest, reply: Reply, session: str) -> None:
+        await answer(routes.jobs.sessions, request, reply, session)
+
+    return handler
+
+
 ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs"): Routes.on_run,
     ("GET", "v1/jobs"): Routes.on_list,
@@ -269,6 +279,12 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/groups"): Routes.on_group,
     ("POST", "v1/groups/*"): Routes.on_group,
     ("POST", "v1/services/*/restart"): Routes.on_restart,
+    ("POST", "v1/sessions"): _of_sessions(sessions.start),
+    ("GET", "v1/sessions"): _of_sessions(sessions.show_all),
+    ("GET", "v1/sessions/*"): _of_sessions(sessions.show),
+    ("POST", "v1/sessions/*"): _of_sessions(sessions.update),
+    ("DELETE", "v1/sessions/*"): _of_sessions(sessions.end),
+    ("GET", "v1/sessions/*/jobs/*"): _of_sessions(sessions.show_job),
     ("GET", "v1/events"): Routes.on_events,
     ("GET", "v1/daemon"): Routes.on_daemon,
     ("POST", "v1/daemon/stop"): Routes.on_stop,

@@ -12,7 +12,10 @@ CREATE TABLE sessions (
     owner          TEXT NOT NULL,
     created_at     INTEGER NOT NULL,
     last_active_at INTEGER NOT NULL,
-    seq            INTEGER NOT NULL CHECK (seq >= 0)
+    seq            INTEGER NOT NULL CHECK (seq >= 0),
+    ended_at       INTEGER,
+    why            TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
-CREATE INDEX sessions_last_active_at ON sessions (last_active_at);
+-- A session that ended keeps its row: its numbers are not given again, and whoever asks is told when it ended.
+CREATE INDEX sessions_open ON sessions (id) WHERE ended_at IS NULL;

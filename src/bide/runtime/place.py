@@ -1,0 +1,125 @@
+"""One open session, and its file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from bide.model.session import Session
+from bide.model.state import Held
+from bide.model.times import from_stamp, stamp
+from bide.store.sessions import SessionRow
+
+FILE = "session.json"
+
+
+@dataclass(slots=True)
+class Place:
+    """One open session."""
+
+    id: str
+    owner: str
+    created_at: datetime
+    last_active_at: datetime
+    held: Held
+    seq: int = 0
+    reserved: int = 0
+    """Numbers up to this one may have been given, says the file that is being written, …"""
+    durable: int = 0
+    """… and the file that is on disk."""
+    ending: bool = False
+    bytes: int | None = None
+    """What its ended jobs hold, at most; `None` before they were counted."""
+    trimming: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """What its file says."""
+        held = self.held
+        return {
+            "id": self.id,
+            "owner": self.owner,
+            "created_at": stamp(self.created_at),
+            "seq": self.reserved,
+            "cwd": held.cwd,
+            "base_env": dict(held.base_env),
+            "env": dict(held.env),
+            "unset": list(held.unset),
+            "vars": dict(held.vars),
+            "shell": dict(held.shell),
+            "note": held.note,
+        }
+
+    def row(self, ended_at: datetime | None = None, why: str = "") -> SessionRow:
+        """What its row says."""
+        return SessionRow(self.id, self.owner, self.created_at, self.last_active_at, self.seq, ended_at, why)
+
+    def session(self, running: int) -> Session:
+        """As callers see it."""
+        held = self.held
+        return Session(
+            id=self.id,
+            cwd=held.cwd,
+            created_at=self.created_at,
+            last_active_at=self.last_active_at,
+            owner=self.owner,
+            env=held.env,
+            unset=held.unset,
+            vars=held.vars,
+            seq=self.seq,
+            running=running,
+            note=held.note,
+        )
+
+
+def read_place(folder: str, name: str) -> Place | None:
+    """The session of a folder; `None` if its file is missing or damaged."""
+    try:
+        with open(os.path.join(folder, FILE), "rb") as file:
+            body: dict[str, Any] = json.load(file)
+        created_at = cast("datetime", from_stamp(body["created_at"]))
+        held = Held(
+            cwd=body["cwd"],
+            base_env=_texts(body["base_env"]),
+            env=_texts(body["env"]),
+            unset=tuple(body["unset"]),
+            vars=dict(body["vars"]),
+            shell=_texts(body.get("shell", {})),
+            note=body.get("note", ""),
+        )
+        place = Place(body["id"], body["owner"], created_at, created_at, held)
+        place.reserved = place.durable = int(body.get("seq", 0))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return place if place.id == name else None
+
+
+def _texts(value: Mapping[str, str]) -> dict[str, str]:
+    return {str(key): str(text) for key, text in value.items()}
+
+
+def write_place(folder: str, data: bytes, *, new: bool) -> None:
+    """Put down the file of a session; with `new`, in a folder that is made for it."""
+    if new:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.mkdir(folder, 0o700)
+    write_whole(os.path.join(folder, FILE), data, sync=True)
+
+
+def write_whole(path: str, data: bytes, *, sync: bool) -> None:
+    """The file has either what it had or all of this."""
+    temporary = f"{path}.tmp"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        if sync:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.rename(temporary, path)

@@ -1,0 +1,235 @@
+"""LocalSessions: starting, changing, showing and ending sessions on this machine."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import anyio
+
+from bide.api import Filter, SessionEnded, SessionStarted
+from bide.model.errors import BadRequest, BideError, DiskFull, FolderNotFound, JobNotFound
+from bide.model.job import DEFAULT_OWNER, Job
+from bide.model.phase import Running
+from bide.model.request import check_env, check_owner
+from bide.model.session import Session, changed, check_session_id, check_vars
+from bide.model.state import Held, check_size
+from bide.runtime import ending
+from bide.runtime.core import Core, now
+from bide.runtime.environment import without_ours
+from bide.runtime.place import Place
+from bide.runtime.places import RESERVE, newest_number
+from bide.runtime.sound import with_sound_store
+
+log = logging.getLogger(__name__)
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_NEWEST = 10
+_GRACE = timedelta(seconds=5)
+
+
+class LocalSessions:
+    """Implements api.Sessions in this process."""
+
+    def __init__(self, core: Core) -> None:
+        """Made by LocalJobs."""
+        self.core: Core = core
+
+    @with_sound_store
+    async def start(
+        self,
+        session: str | None = None,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        vars: Mapping[str, Any] | None = None,  # noqa: A002 - the word for them everywhere
+        base_env: Mapping[str, str] | None = None,
+        owner: str | None = None,
+    ) -> SessionStarted:
+        """See api.Sessions.start."""
+        core = self.core
+        base = without_ours(os.environ if base_env is None else base_env)
+        held = _checked(Held(_folder(cwd or os.getcwd()), base, dict(env or {}), (), dict(vars or {})))
+        owner = owner or DEFAULT_OWNER
+        check_owner(owner)
+        found = self._new_id() if session is None else check_session_id(session)
+        if found in core.places.open:
+            raise BadRequest(detail=f"session {found!r} is open already; choose another id, or end it first")
+        at = now()
+        number = newest_number(core.store, found)
+        place = Place(found, owner, at, at, held, seq=number, reserved=number + RESERVE, bytes=0)
+        # Begun is done, also if the caller goes away: all of it, or nothing.
+        with anyio.CancelScope(shield=True):
+            await self._open(place)
+        return SessionStarted(place.session(0), await self._make_room(place))
+
+    async def _open(self, place: Place) -> None:
+        core = self.core
+        core.places.open[place.id] = place
+        try:
+            await core.hub.settled(core.places.write(place, new=True))
+            await core.hub.settled(core.store.sessions.put(place.row()))
+        except BaseException as error:
+            core.places.open.pop(place.id, None)
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFull(home=core.home.path) from error
+            raise
+
+    def _new_id(self) -> str:
+        while True:
+            found = "s" + "".join(random.choices(_ALPHABET, k=4))  # noqa: S311 - no secret
+            if found not in self.core.places.open and self.core.store.sessions.get(found) is None:
+                return found
+
+    async def _make_room(self, new: Place) -> tuple[str, ...]:
+        """End what is too many: the least recently active, those without active jobs first. No job is killed."""
+        places, most = self.core.places.open, self.core.settings.sessions.most
+        evicted: list[str] = []
+        while len(places) > max(most, 1):
+            busy = self._busy()
+            others = [place for place in places.values() if place is not new]
+            place = min(others, key=lambda one: (one.id in busy, one.last_active_at, one.created_at))
+            going_on = f"; its {busy[place.id]} active jobs go on" if place.id in busy else ""
+            log.warning("session %s is evicted, since there are %d%s", place.id, len(places), going_on)
+            with anyio.CancelScope(shield=True):
+                await self._close(place, "evicted")
+            evicted.append(place.id)
+        return tuple(evicted)
+
+    async def _close(self, place: Place, why: str) -> None:
+        at = now()
+        await self.core.hub.settled(self.core.places.close_folder(place, place.row(at, why)))
+        await self.core.hub.settled(self.core.store.sessions.end(place.id, at, why, place.seq))
+
+    def _busy(self) -> dict[str, int]:
+        """How many active jobs each session has."""
+        found: dict[str, int] = {}
+        for live in self.core.keeping.table.live.values():
+            place = self.core.places.open.get(live.job.session or "")
+            if place is not None and not live.ended and live.job.created_at >= place.created_at:
+                found[place.id] = found.get(place.id, 0) + 1
+        return found
+
+    @with_sound_store
+    async def update(
+        self,
+        session: str,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        unset: Sequence[str] = (),
+        vars: Mapping[str, Any] | None = None,  # noqa: A002
+        drop: Sequence[str] = (),
+    ) -> Session:
+        """See api.Sessions.update."""
+        place = self._find(session)
+        folder = None if cwd is None else _folder(os.path.join(place.held.cwd, cwd))
+        held = changed(place.held, folder, env or {}, unset, vars or {}, drop)
+        place.held = _checked(held)
+        await self.core.hub.settled(self.core.places.write(place))
+        return place.session(self._busy().get(place.id, 0))
+
+    @with_sound_store
+    async def get(self, session: str) -> Session:
+        """See api.Sessions.get."""
+        place = self._find(session)
+        await self.core.settled()
+        page = self.core.store.page(Filter(session=place.id, since=place.created_at), _NEWEST, None)
+        live = self.core.keeping.table.live
+        jobs = [held.job if (held := live.get(job.id)) else job for job in page.jobs]
+        found = place.session(self._busy().get(place.id, 0))
+        return replace(found, jobs=tuple(self.core.with_facts(job) for job in jobs))
+
+    @with_sound_store
+    async def list(self, *, owner: str | None = None) -> tuple[Session, ...]:
+        """See api.Sessions.list."""
+        busy = self._busy()
+        places = [place for place in self.core.places.open.values() if owner in (None, place.owner)]
+        places.sort(key=lambda place: place.last_active_at, reverse=True)
+        return tuple(place.session(busy.get(place.id, 0)) for place in places)
+
+    @with_sound_store
+    async def job(self, session: str, job: str | int) -> Job:
+        """See api.Sessions.job."""
+        place = self._find(session)
+        await self.core.settled()
+        found = self._of_pid(place, job) if isinstance(job, int) else self.core.find(job)
+        if found is None or found.session != place.id:
+            raise JobNotFound(job=f"{job} in session {place.id}")
+        return self.core.with_facts(found)
+
+    def _of_pid(self, place: Place, pid: int) -> Job | None:
+        for live in self.core.keeping.table.live.values():
+            job = live.job
+            if job.session == place.id and isinstance(job.phase, Running) and job.phase.pid == pid:
+                return job
+        return self.core.store.sessions.job_of_pid(place.id, pid)
+
+    @with_sound_store
+    async def end(self, session: str, *, forget: bool = False) -> SessionEnded:
+        """See api.Sessions.end."""
+        place = self._find(session)
+        place.ending = True
+        try:
+            killed, unverified = await self._kill_all(place)
+            with anyio.CancelScope(shield=True):
+                await self.core.settled()
+                await self._close(place, "ended")
+        except BaseException:
+            place.ending = False
+            raise
+        forgotten = await self._forget_all(place) if forget else 0
+        return SessionEnded(place.session(len(unverified)), killed, unverified, forgotten)
+
+    async def _kill_all(self, place: Place) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        live = [one.job for one in self.core.keeping.table.live.values() if not one.ended]
+        jobs = [job.id for job in live if job.session == place.id and job.created_at >= place.created_at]
+        verified: dict[str, bool] = {}
+
+        async def kill(job: str) -> None:
+            try:
+                verified[job] = (
+                    await ending.kill(self.core, job, 15, _GRACE, f"end of session {place.id}")
+                ).verified_empty
+            except BideError as error:
+                log.warning("%s could not be killed: %s", job, error)
+                verified[job] = False
+
+        async with anyio.create_task_group() as group:
+            for job in jobs:
+                group.start_soon(kill, job)
+        return tuple(job for job in jobs if verified[job]), tuple(job for job in jobs if not verified[job])
+
+    async def _forget_all(self, place: Place) -> int:
+        ids = [job.id for job in self.core.store.sessions.ended_jobs(place.id, place.created_at)]
+        count = 0
+        for job in ids:
+            try:
+                await ending.forget(self.core, job)
+                count += 1
+            except BideError as error:
+                log.info("%s stays: %s", job, error)
+        return count
+
+    def _find(self, session: str) -> Place:
+        return self.core.places.get(check_session_id(session), self.core.store)
+
+
+def _folder(cwd: str) -> str:
+    path = os.path.abspath(cwd)
+    if not os.path.isdir(path):
+        raise FolderNotFound(cwd=path)
+    return path
+
+
+def _checked(held: Held) -> Held:
+    check_env(held.env)
+    check_size(held)
+    check_vars(held.vars)
+    return held

@@ -1,0 +1,90 @@
+"""What the ended jobs of a session may hold together: the oldest are forgotten first, none before its time.
+
+What is running is never touched, and nobody waits for this: it is done beside all else, a job at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import timedelta
+from functools import partial
+
+import anyio.to_thread
+
+from bide.model.errors import BideError
+from bide.model.job import Job
+from bide.model.phase import Ended
+from bide.runtime import ending
+from bide.runtime.core import Core, now
+from bide.runtime.place import Place
+from bide.store.sessions import EndedJob
+
+log = logging.getLogger(__name__)
+
+PER_JOB = 200
+_SOON = timedelta(seconds=1)
+
+
+def watch(core: Core) -> None:
+    """Look after the sessions of a runtime, from now on."""
+    core.places.over = lambda place, job: _ended(core, place, job)
+
+
+def _ended(core: Core, place: Place, job: Job) -> None:
+    if not isinstance(job.phase, Ended):
+        return
+    out, err, shown = job.phase.end.out, job.phase.end.err, core.settings.sessions.shown_bytes
+    if max(out.size, err.size) > shown:
+        log.info("%s wrote %d and %d bytes; answers show the last %d of each", job.id, out.size, err.size, shown)
+    if place.bytes is not None:
+        place.bytes += out.size - out.head + err.size - err.head + len(job.spec.command.encode()) + PER_JOB
+    if place.bytes is None or place.bytes > core.settings.sessions.bytes:
+        _trim_soon(core, place)
+
+
+def _trim_soon(core: Core, place: Place) -> None:
+    if not place.trimming and core.places.open.get(place.id) is place:
+        place.trimming = True
+        core.hub.spawn(partial(_trim, core, place))
+
+
+async def _trim(core: Core, place: Place) -> None:
+    again: timedelta | None = None
+    try:
+        again = await trim(core, place)
+    finally:
+        place.trimming = False
+    if again is not None:
+        core.hub.call_later(max(again, _SOON).total_seconds(), lambda: _trim_soon(core, place))
+
+
+async def trim(core: Core, place: Place) -> timedelta | None:
+    """Forget what is too much. If some of it is too young, when to look again."""
+    await core.settled()
+    ended = await anyio.to_thread.run_sync(lambda: list(core.store.sessions.ended_jobs(place.id, place.created_at)))
+    total = sum(job.bytes + PER_JOB for job in ended) + len(json.dumps(dict(place.held.vars)))
+    limit, keep = core.settings.sessions.bytes, core.settings.sessions.keep
+    forgotten, again = 0, None
+    for job in ended:
+        if total <= limit:
+            break
+        left = job.ended_at + keep - now()
+        if left > timedelta(0):
+            again = left if again is None else min(again, left)
+        elif await _forget(core, job):
+            total -= job.bytes + PER_JOB
+            forgotten += 1
+    if forgotten:
+        log.info("session %s held more than %d bytes: forgot its %d oldest jobs", place.id, limit, forgotten)
+    place.bytes = total
+    return again if total > limit else None
+
+
+async def _forget(core: Core, job: EndedJob) -> bool:
+    try:
+        await ending.forget(core, job.id)
+    except BideError as error:
+        log.info("%s stays: %s", job.id, error)
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""Sessions over plain HTTP, as any language has it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.support.http import Http, frames
+
+from bide.api import Jobs
+
+
+@pytest.fixture
+def http(remote: Jobs, home: Path) -> Iterator[Http]:
+    assert remote is not None
+    with closing(Http(home)) as found:
+        yield found
+
+
+async def test_a_session_from_start_to_end(remote: Jobs, http: Http, tmp_path: Path) -> None:
+    await remote.list()
+    status, started = http.ask("POST", "/v1/sessions", {"id": "s", "cwd": str(tmp_path), "base_env": dict(os.environ)})
+    assert (status, started["session"]["id"], started["evicted"]) == (200, "s", [])
+    status, ran = http.ask("POST", "/v1/jobs", {"command": "export A=1; pwd", "session": "s"})
+    assert (status, ran["job"]["id"], ran["out"]["text"]) == (200, "job-s-1", f"{tmp_path}\n")
+    status, found = http.ask("POST", "/v1/sessions/s", {"unset": ["B"], "vars": {"v": None}})
+    assert (status, found["env"], found["unset"], found["vars"]) == (200, {"A": "1"}, ["B"], {"v": None})
+    assert [job["id"] for job in http.ask("GET", "/v1/sessions/s")[1]["jobs"]] == ["job-s-1"]
+    for ref in ("job-s-1", ran["job"]["pid"]):
+        assert http.ask("GET", f"/v1/sessions/s/jobs/{ref}")[1]["id"] == "job-s-1"
+    assert [one["id"] for one in http.ask("GET", "/v1/sessions?owner=user")[1]["sessions"]] == ["s"]
+    status, ended = http.ask("DELETE", "/v1/sessions/s?forget=1")
+    assert (status, ended["killed"], ended["unverified"], ended["forgotten"]) == (200, [], [], 1)
+    status, gone = http.ask("GET", "/v1/sessions/s")
+    assert (status, gone["error"]["code"]) == (404, "session_not_found")
+
+
+async def test_a_followed_run_is_in_the_foreground(remote: Jobs, http: Http) -> None:
+    await remote.sessions.start("s")
+    http.request("POST", "/v1/jobs?follow=1", '{"command": "export A=1; echo out", "session": "s"}')
+    found = frames(http.getresponse().read())
+    assert (1, b"out\n") in found
+    assert (await remote.sessions.get("s")).env == {"A": "1"}
+    assert not (await remote.get("job-s-1")).spec.background
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "says"),
+    [
+        ("POST", "/v1/sessions", {"name": "x"}, 400, "has no field 'name'"),
+        ("POST", "/v1/sessions", {"env": {"A": 1}}, 400, "field 'env'"),
+        ("POST", "/v1/sessions/s", {"id": "x"}, 400, "has no field 'id'"),
+        ("POST", "/v1/sessions/none", {}, 404, "no session 'none' is open"),
+        ("GET", "/v1/sessions?label=x", None, 400, "no filter 'label'"),
+        ("DELETE", "/v1/sessions/s?forget=yes", None, 400, "'forget' is 0 or 1"),
+        ("PUT", "/v1/sessions/s", None, 400, "takes DELETE or GET or POST"),
+        ("GET", "/v1/sessions/s/jobs/none", None, 404, "no job 'none'"),
+        ("GET", "/v1/sessions/s/jobs", None, 400, "no route"),
+    ],
+)
+async def test_a_wrong_request_says_what_is_wrong(
+    remote: Jobs, http: Http, method: str, path: str, body: object, status: int, says: str
+) -> None:
+    await remote.sessions.start("s")
+    found, answer = http.ask(method, path, body)
+    assert found == status
+    assert says in answer["error"]["message"]
+    assert (await remote.sessions.get("s")).seq == 0
