@@ -24,6 +24,7 @@ from bide.runtime.keeping import Keeping
 from bide.runtime.places import Places
 from bide.runtime.sessions import LocalSessions
 from bide.runtime.sound import with_sound_store
+from bide.store.faults import DatabaseCorrupt
 
 
 class LocalJobs:
@@ -130,7 +131,11 @@ def _opened(home: str) -> Generator[Core]:
         parts.callback(keeping.close)
         places = Places(place)
         parts.callback(places.close)
-        places.load(keeping.store)
+        try:
+            places.load(keeping.store)
+        except DatabaseCorrupt:
+            recovery.renew(place, keeping, damaged=True)
+            places.load(keeping.store)
         keeping.leave = lambda live, phase: leaving.leave(places, keeping, live, phase)
         recovery.recover(place, keeping)
         leaving.take_up(places, keeping, keeping.store)

@@ -38,6 +38,7 @@ def _filled(home: Home) -> Store:
         if store.created:
             rebuild(home, store)
         store.active()
+        store.sessions.open()
     except BaseException:
         store.close()
         raise
