@@ -47,7 +47,7 @@ async def test_what_runs_is_evicted_last_and_goes_on(door: Door, home: Path, gat
         for session in ("a", "b", "c"):
             await jobs.sessions.start(session, owner="ann")
         going = [
-            (await jobs.run(f"{gate.wait}; echo $line", session=session, background=True)).job.id
+            (await jobs.run(f"{gate.wait}; echo on", session=session, background=True)).job.id
             for session in ("a", "c", "b")
         ]
         await jobs.sessions.end("c")
@@ -59,7 +59,7 @@ async def test_what_runs_is_evicted_last_and_goes_on(door: Door, home: Path, gat
         kept = await jobs.get(going[0])
         assert (kept.phase_name, kept.owner, kept.session) == ("running", "ann", "a")
         for _ in range(3):
-            gate.open("on")
+            gate.open()
         assert (await end_of(jobs, going[0])).end.exit_code == 0
         assert (await jobs.read(going[0])).data == b"on\n"
         await end_of(jobs, job)

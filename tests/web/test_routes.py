@@ -41,8 +41,13 @@ def test_every_error_code_has_a_status() -> None:
 def test_every_route_is_documented() -> None:
     documented = Path("docs/http.md").read_text(encoding="utf-8")
     for method, path in ROUTES:
+<<<<<<< HEAD
         one = path.split("/")[1].removesuffix("s")
         assert f"`{method} /{path.replace('*', f'{{{one}}}')}`" in documented
+=======
+        named = path.replace("sessions/*", "sessions/{session}").replace("*", "{job}")
+        assert f"`{method} /{named}`" in documented
+>>>>>>> sessions/sessions
 
 
 def test_the_daemon_says_who_it_is(http: Http, daemon: Path) -> None:

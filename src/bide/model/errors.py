@@ -105,6 +105,7 @@ class SessionNotFound(BideError):
     def __init__(self, **facts: str) -> None:
         """`since`, if it is known, says that it was and when it ended: ` (it ended at …)`."""
         super().__init__(**{"since": "", **facts})
+        self.facts = facts
 
 
 class QueueFull(BideError):

@@ -30,10 +30,10 @@ def leave(places: Places, keeping: Keeping, live: Live, phase: Ended) -> bool:
     place = places.open.get(job.session or "")
     if place is None or live.doomed or job.created_at < place.created_at:
         return False
-    places.over(place, job.at(phase))
     held = _after(places, place, job, phase, live.path)
     if held == place.held:
         _remove(places, place, job.id)
+        places.over(place, job.at(phase))
         return False
     place.held = held
     live.leaving = True
@@ -45,6 +45,7 @@ def leave(places: Places, keeping: Keeping, live: Live, phase: Ended) -> bool:
             _remove(places, place, job.id)
         else:
             log.error("what %s left in session %s could not be written: %s", job.id, place.id, error)
+        places.over(place, job.at(phase))
         keeping.end(live, phase)
 
     written.add_done_callback(lambda _: keeping.hub.call_soon(done))

@@ -42,6 +42,7 @@ from bide.runtime.queue import Queue
 from bide.runtime.services import LocalServices
 from bide.runtime.sessions import LocalSessions
 from bide.runtime.sound import with_sound_store
+from bide.store.faults import DatabaseCorrupt
 
 
 class LocalJobs:
@@ -166,7 +167,11 @@ def _opened(home: str) -> Generator[Core]:
         parts.callback(queue.close)
         places = Places(place)
         parts.callback(places.close)
-        places.load(keeping.store)
+        try:
+            places.load(keeping.store)
+        except DatabaseCorrupt:
+            recovery.renew(place, keeping, damaged=True)
+            places.load(keeping.store)
         keeping.leave = lambda live, phase: leaving.leave(places, keeping, live, phase)
         recovery.recover(place, keeping, queue)
         leaving.take_up(places, keeping, keeping.store)

@@ -36,6 +36,7 @@ class Place:
     bytes: int | None = None
     """What its ended jobs hold, at most; `None` before they were counted."""
     trimming: bool = False
+    trims_later: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What its file says."""

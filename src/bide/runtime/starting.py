@@ -62,10 +62,13 @@ def _accept(core: Core, request: Request) -> Live:
     return admit(core, *_decide(core, request))
 
 
-def admit(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
-    """Take up a job that is decided upon: its folder, its row, and its keeper or its place in the queue."""
+def admit(core: Core, job: Job, orders: folder.Orders, group: Group, *, unqueued: bool = False) -> Live:
+    """Take up a job that is decided upon: its folder, its row, and its keeper or its place in the queue.
+
+    What belongs to a running job, as a look whether it is ready does, is `unqueued`: it would wait for its own place.
+    """
     try:
-        at_once = lineage.is_within_running(core, job) or core.queue.admits(job.spec.turn)
+        at_once = unqueued or lineage.is_within_running(core, job) or core.queue.admits(job.spec.turn)
     except QueueFull:
         groups.discard(group)
         raise

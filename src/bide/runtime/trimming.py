@@ -55,12 +55,20 @@ async def _trim(core: Core, place: Place) -> None:
         again = await trim(core, place)
     finally:
         place.trimming = False
-    if again is not None:
-        core.hub.call_later(max(again, _SOON).total_seconds(), lambda: _trim_soon(core, place))
+    if again is not None and not place.trims_later:
+        place.trims_later = True
+        core.hub.call_later(max(again, _SOON).total_seconds(), lambda: _trim_later(core, place))
+
+
+def _trim_later(core: Core, place: Place) -> None:
+    place.trims_later = False
+    _trim_soon(core, place)
 
 
 async def trim(core: Core, place: Place) -> timedelta | None:
     """Forget what is too much. If some of it is too young, when to look again."""
+    # What ends from here on is counted beside; some of it perhaps twice, until it is counted anew.
+    place.bytes = 0
     await core.settled()
     ended = await anyio.to_thread.run_sync(lambda: list(core.store.sessions.ended_jobs(place.id, place.created_at)))
     total = sum(job.bytes + PER_JOB for job in ended) + len(json.dumps(dict(place.held.vars)))
@@ -77,7 +85,10 @@ async def trim(core: Core, place: Place) -> timedelta | None:
             forgotten += 1
     if forgotten:
         log.info("session %s held more than %d bytes: forgot its %d oldest jobs", place.id, limit, forgotten)
-    place.bytes = total
+    more = place.bytes > 0
+    place.bytes += total
+    if more and place.bytes > limit:
+        return _SOON
     return again if total > limit else None
 
 
