@@ -41,13 +41,8 @@ def test_every_error_code_has_a_status() -> None:
 def test_every_route_is_documented() -> None:
     documented = Path("docs/http.md").read_text(encoding="utf-8")
     for method, path in ROUTES:
-<<<<<<< HEAD
-        one = path.split("/")[1].removesuffix("s")
-        assert f"`{method} /{path.replace('*', f'{{{one}}}')}`" in documented
-=======
-        named = path.replace("sessions/*", "sessions/{session}").replace("*", "{job}")
-        assert f"`{method} /{named}`" in documented
->>>>>>> sessions/sessions
+        of = {"groups": "{group}", "sessions": "{session}", "owners": "{owner}"}.get(path.split("/")[1], "{job}")
+        assert f"`{method} /{path.replace('*', of, 1).replace('*', '{job}')}`" in documented
 
 
 def test_the_daemon_says_who_it_is(http: Http, daemon: Path) -> None:

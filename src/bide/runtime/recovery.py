@@ -39,11 +39,8 @@ def _filled(home: Home) -> Store:
         if store.created:
             rebuild(home, store)
         store.active()
-<<<<<<< HEAD
         store.groups()
-=======
         store.sessions.open()
->>>>>>> sessions/sessions
     except BaseException:
         store.close()
         raise

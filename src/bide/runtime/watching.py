@@ -110,4 +110,4 @@ def _probe(core: Core, live: Live, command: str) -> Live:
         parent=service.id,
         key=key,
     )
-    return starting.admit(core, *again.prepared(core, job, live.path))
+    return starting.admit(core, *again.prepared(core, job, live.path), unqueued=True)
