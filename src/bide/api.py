@@ -6,6 +6,7 @@ The docstrings here are the ones the doors show.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, Unpack
@@ -74,6 +75,64 @@ class Filter:
     """Created at this time or later."""
     until: datetime | None = None
     """Created before this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """One job that `gc` forgot, or whose output it dropped; with a dry run, that it would."""
+
+    id: str
+    name: str | None
+    bytes: int
+    """What its output held."""
+    seen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What `gc` did, or would do."""
+
+    dry_run: bool
+    forgotten: int = 0
+    """How many jobs are gone, with record and output."""
+    dropped: int = 0
+    """How many outputs are gone, while the records stay."""
+    freed_bytes: int = 0
+    held_bytes: int = 0
+    """What all outputs hold now, those of running jobs included; with a dry run, would hold."""
+    quota_bytes: int | None = None
+    """What they may hold."""
+    kept: int = 0
+    """How many ended jobs are on record now; with a dry run, would be."""
+    unseen: int = 0
+    """How many of those nobody has seen: they are kept longest."""
+    unseen_bytes: int = 0
+    alive: tuple[str, ...] = ()
+    """Jobs whose time is over, kept because descendants of them still run."""
+    gone: tuple[Gone, ...] = ()
+    """The first of the forgotten."""
+    emptied: tuple[Gone, ...] = ()
+    """The first of those whose output was dropped."""
+
+
+class Upkeep(Protocol):
+    """Who is there, and what of the past is kept."""
+
+    def attend(self, owner: str) -> AbstractAsyncContextManager[None]:
+        """While inside, a client of this owner is there: jobs that live with their owner go on.
+
+        When the last one leaves, or dies, those jobs have the time of grace until another comes, and are then ended.
+        """
+        ...
+
+    async def gc(
+        self, *, dry_run: bool = False, older_than: timedelta | None = None, owner: str | None = None
+    ) -> Collected:
+        """Remove what retention no longer keeps, as the daemon does by itself; with `dry_run`, only say what would go.
+
+        With `older_than`, forget the jobs that ended that long ago or longer, seen or not, of one owner or of all.
+        """
+        ...
 
 
 class Events(Protocol):

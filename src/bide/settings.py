@@ -50,6 +50,8 @@ class RetentionSettings:
 
     keep: timedelta = timedelta(days=30)
     """Ended jobs are forgotten after this long."""
+    keep_unseen: timedelta = timedelta(days=90)
+    """Those that nobody has seen are forgotten after this long; never sooner than those that somebody has."""
     bytes: int = 5 * 1024 * MIB
     """What all outputs may hold together, before the oldest go."""
     owner_grace: timedelta = timedelta(seconds=30)

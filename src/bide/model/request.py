@@ -115,8 +115,8 @@ def check(request: Request) -> None:
     _check_command(request.command)
     if request.name is not None:
         check_name(request.name)
-    if request.owner is not None and not _OWNER.match(request.owner):
-        raise BadRequest(detail=f"{request.owner!r} cannot be an owner; use up to 100 letters, digits and . _ : @ / -")
+    if request.owner is not None:
+        check_owner(request.owner)
     if len(request.label) > _LABEL_MAX or not request.label.isprintable():
         raise BadRequest(detail=f"a label is one printable line of at most {_LABEL_MAX} characters")
     if request.key is not None and not 0 < len(request.key) <= _KEY_MAX:
@@ -127,6 +127,13 @@ def check(request: Request) -> None:
     _check_service(request)
     _check_life(request)
     _check_rest(request)
+
+
+def check_owner(owner: str) -> str:
+    """The owner, if it can be one."""
+    if not _OWNER.match(owner):
+        raise BadRequest(detail=f"{owner!r} cannot be an owner; use up to 100 letters, digits and . _ : @ / -")
+    return owner
 
 
 def _check_command(command: str | tuple[str, ...]) -> None:

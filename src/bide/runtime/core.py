@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import anyio
@@ -20,6 +20,7 @@ from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
+from bide.runtime.seen import Seen
 from bide.settings import Settings
 from bide.store.store import Store
 
@@ -36,6 +37,11 @@ class Core:
     settings: Settings
     newest_id: str = ""
     """The greatest id given so far."""
+    seen: Seen = field(init=False)
+
+    def __post_init__(self) -> None:
+        """With nothing seen yet."""
+        self.seen = Seen(self.keeping)
 
     @property
     def store(self) -> Store:
@@ -49,9 +55,10 @@ class Core:
             return live.job
         job_id = self.store.resolve(ref, None)
         if job_id is None:
-            at = self.store.forgotten_at(ref)
-            if at is not None:
-                raise JobForgotten(job=ref, at=stamp(at) or "")
+            tombstone = self.store.tombstone(ref)
+            if tombstone is not None:
+                at, why = tombstone
+                raise JobForgotten(job=ref, at=stamp(at) or "", why=why or "as asked")
             raise JobNotFound(job=ref)
         live = self.keeping.table.live.get(job_id)
         job = live.job if live is not None else self.store.get(job_id)

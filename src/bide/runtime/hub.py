@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio  # noqa: TID251 - see docs/decisions/005-anyio.md
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -52,6 +52,7 @@ class Hub:
         self._thread = threading.get_ident()
         self._watched: set[int] = set()
         self._closed = False
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def watch(self, fd: int, handler: Callable[[], None]) -> None:
         """Call the handler whenever the descriptor is readable."""
@@ -72,9 +73,29 @@ class Hub:
             with suppress(RuntimeError):  # the loop is gone, and with it whoever would hear of this
                 self._loop.call_soon_threadsafe(self._do, function)
 
-    def call_later(self, seconds: float, function: Callable[[], None]) -> None:
-        """Run a function in the event loop, after a while."""
-        self._loop.call_later(seconds, self._do, function)
+    def call_later(self, seconds: float, function: Callable[[], None]) -> Callable[[], None]:
+        """Run a function in the event loop, after a while by a monotonic clock; what is answered takes it back."""
+        return self._loop.call_later(seconds, self._do, function).cancel
+
+    def spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something beside everything else; it is cancelled when the runtime ends."""
+        task = self._loop.create_task(self._work(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await work()
+        except Exception:
+            log.exception("something went wrong in the background; going on")
+
+    async def quit(self) -> None:
+        """End what was spawned, and return when it is over."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def settled(self, future: Future[T]) -> T:
         """The result of a write, once it is committed."""

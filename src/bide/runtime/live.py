@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import resource
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -49,6 +50,10 @@ class Live:
     pause: float = 0.0
     """Seconds until the next attempt, when one failed."""
     watchers: int = 0
+    seen: bool = False
+    """Somebody was told of its end before its row was moved."""
+    stored: bool = False
+    """Its row is being moved to ended, or was."""
     changed: Bell = field(default_factory=Bell)
     output: Bell = field(default_factory=Bell)
 
@@ -148,6 +153,10 @@ class Table:
         self.live: dict[str, Live] = {}
         self._names: dict[tuple[str, str], Live] = {}
         self._keys: dict[tuple[str, str], Live] = {}
+        self.added: list[Callable[[Live], None]] = []
+        """Who is told of each job that becomes active."""
+        self.dropped: list[Callable[[Live], None]] = []
+        """Who is told of each job that was active: its end is in its row."""
 
     def add(self, job: Job, path: str) -> Live:
         """Hold a job as active."""
@@ -157,6 +166,8 @@ class Table:
             self._names[job.owner, job.name] = live
         if job.key is not None:
             self._keys[job.owner, job.key] = live
+        for told in self.added:
+            told(live)
         return live
 
     def drop(self, live: Live) -> None:
@@ -166,6 +177,8 @@ class Table:
         for index, word in ((self._names, job.name), (self._keys, job.key)):
             if word is not None and index.get((job.owner, word)) is live:
                 del index[job.owner, word]
+        for told in self.dropped:
+            told(live)
 
     def with_name(self, owner: str, name: str) -> Live | None:
         """The owner's active job of this name."""

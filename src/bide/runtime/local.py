@@ -9,13 +9,16 @@ from datetime import timedelta
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
+import anyio
+
 from bide import settings
-from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
+from bide.api import PAGE, READ_LIMIT, Collected, Filter, Killed, Page, Ran
 from bide.keeper import launch
 from bide.model.errors import BadRequest
-from bide.model.job import Job
+from bide.model.job import DEFAULT_OWNER, Job
+from bide.model.lifetime import Lifetime
 from bide.model.output import Slice, Stream
-from bide.model.request import Request, RunOptions, check
+from bide.model.request import Request, RunOptions, check, check_owner
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
 from bide.runtime import ending, reading, recovery, starting, waiting
@@ -23,6 +26,8 @@ from bide.runtime.core import Core
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
+from bide.runtime.lifetimes import Lifetimes
+from bide.runtime.retention import Retention
 from bide.store.faults import DatabaseCorrupt
 
 P = ParamSpec("P")
@@ -51,6 +56,8 @@ class LocalJobs:
     def __init__(self, core: Core) -> None:
         """Made by `open_jobs`."""
         self.core: Core = core
+        self.lifetimes: Lifetimes = Lifetimes(core)
+        self.retention: Retention = Retention(core)
 
     @_with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
@@ -63,12 +70,15 @@ class LocalJobs:
         else:
             request = Request.of(command, **options)
         self._check_store()
-        return await starting.run(self.core, request)
+        with self._present(request):
+            return await starting.run(self.core, request)
 
     @_with_sound_store
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""
-        return self.core.with_facts(self.core.find(job))
+        found = self.core.find(job)
+        self.core.seen.mark(found)
+        return self.core.with_facts(found)
 
     @_with_sound_store
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
@@ -91,7 +101,10 @@ class LocalJobs:
         timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
     ) -> Waited:
         """See api.Jobs.wait."""
-        return await waiting.wait(self.core, list(jobs), mode, until, timeout)
+        waited = await waiting.wait(self.core, list(jobs), mode, until, timeout)
+        for job in waited.jobs:
+            self.core.seen.mark(job)
+        return waited
 
     @_with_sound_store
     async def read(
@@ -127,6 +140,27 @@ class LocalJobs:
         """See api.Jobs.forget."""
         await ending.forget(self.core, job)
 
+    @contextlib.asynccontextmanager
+    async def attend(self, owner: str) -> AsyncGenerator[None]:
+        """See api.Upkeep.attend."""
+        with self.lifetimes.attending(check_owner(owner)):
+            yield
+
+    @_with_sound_store
+    async def gc(
+        self, *, dry_run: bool = False, older_than: timedelta | None = None, owner: str | None = None
+    ) -> Collected:
+        """See api.Upkeep.gc."""
+        if older_than is not None and older_than < timedelta(0):
+            raise BadRequest(detail="an age cannot be negative; 0 forgets every job that is over")
+        return await self.retention.collect(dry_run=dry_run, older_than=older_than, owner=owner)
+
+    def _present(self, request: Request) -> contextlib.AbstractContextManager[None]:
+        """Whoever waits for a job that lives with its owner is there."""
+        if request.lifetime is not Lifetime.OWNER or request.background:
+            return contextlib.nullcontext()
+        return self.lifetimes.attending(request.owner or DEFAULT_OWNER)
+
     def _check_store(self) -> None:
         """A database that was deleted or replaced under us is made anew from the job folders."""
         if self.core.store.moved():
@@ -161,4 +195,11 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
         launch.become_reaper()
     starting.raise_file_limit()
     with _opened(home) as core:
-        yield LocalJobs(core)
+        jobs = LocalJobs(core)
+        core.hub.spawn(jobs.retention.run)
+        try:
+            yield jobs
+        finally:
+            core.seen.write()
+            with anyio.CancelScope(shield=True):
+                await core.hub.quit()

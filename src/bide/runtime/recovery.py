@@ -10,6 +10,7 @@ import time
 from bide.keeper import ends, folder, groups, launch
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
+from bide.runtime.forgetting import DROP, GONE, finish_dropping, finish_forgetting, take_back
 from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
 from bide.store.faults import DatabaseCorrupt
@@ -17,8 +18,6 @@ from bide.store.store import Store, quarantine
 
 log = logging.getLogger(__name__)
 
-GONE = "gone-"
-"""What the folder of a job is called in `new`, before its id, while it is being forgotten."""
 _BATCH = 500
 
 
@@ -77,7 +76,8 @@ def _read_job(home: Home, name: str) -> Job | None:
     job = spec[0].at(Queued())
     ended = ends.read(job, path)
     if ended is not None:
-        return job.at(ended)
+        dropped_at = folder.read_dropped(path)
+        return job.at(ended) if dropped_at is None else job.at(ended).without_output(dropped_at)
     started = folder.read_started(path)
     if started is not None and started.ticks:
         return job.at(Running(started_at=started.at, pid=started.pid))
@@ -100,7 +100,9 @@ def recover(home: Home, keeping: Keeping) -> None:
     known = {str(job.id) for job in active}
     for name in os.listdir(home.new):
         if name.startswith(GONE):
-            _forget(home, keeping, name)
+            _forget(home, keeping, name.removeprefix(GONE))
+        elif name.startswith(DROP):
+            _drop(home, keeping, name.removeprefix(DROP))
         elif name not in known and (job := _take_up(home, name)) is not None:
             keeping.store.add([job]).result()
             active.append(job)
@@ -108,13 +110,22 @@ def recover(home: Home, keeping: Keeping) -> None:
     groups.sweep({str(job.id) for job in active})
 
 
-def _forget(home: Home, keeping: Keeping, name: str) -> None:
+def _forget(home: Home, keeping: Keeping, job: str) -> None:
     """Finish what was begun: if its row is gone the folder goes as well, else it comes back."""
-    path, job = os.path.join(home.new, name), name.removeprefix(GONE)
-    if keeping.store.get(job) is not None and not os.path.exists(home.job(job)):
-        os.rename(path, home.job(job))
+    if keeping.store.get(job) is None:
+        finish_forgetting(home, job)
     else:
-        shutil.rmtree(path, ignore_errors=True)
+        take_back(home, job)
+
+
+def _drop(home: Home, keeping: Keeping, job: str) -> None:
+    """Finish what was begun: whoever was told nothing of it yet is told now."""
+    at = folder.read_dropped(home.job(job))
+    if at is not None:
+        keeping.store.past.drop_outputs([job], at).result()
+        finish_dropping(home, job)
+    else:
+        os.unlink(os.path.join(home.new, DROP + job))
 
 
 def _take_up(home: Home, name: str) -> Job | None:

@@ -172,6 +172,7 @@ async def _answer(core: Core, request: Request, live: Live | None, joined: Job |
             await _until(live, lambda: live.ended)
         deferred = scope.cancelled_caught
     job = _now(core, live, joined)
+    core.seen.mark(job)
     return Ran(
         job=core.with_facts(job),
         joined=joined is not None,
