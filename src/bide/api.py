@@ -16,6 +16,7 @@ from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.phase import Descendant
 from bide.model.request import Request, RunOptions
+from bide.model.retention import Collected
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
 
@@ -75,44 +76,6 @@ class Filter:
     """Created at this time or later."""
     until: datetime | None = None
     """Created before this time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """One job that `gc` forgot, or whose output it dropped; with a dry run, that it would."""
-
-    id: str
-    name: str | None
-    bytes: int
-    """What its output held."""
-    seen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """What `gc` did, or would do."""
-
-    dry_run: bool
-    forgotten: int = 0
-    """How many jobs are gone, with record and output."""
-    dropped: int = 0
-    """How many outputs are gone, while the records stay."""
-    freed_bytes: int = 0
-    held_bytes: int = 0
-    """What all outputs hold now, those of running jobs included; with a dry run, would hold."""
-    quota_bytes: int | None = None
-    """What they may hold."""
-    kept: int = 0
-    """How many ended jobs are on record now; with a dry run, would be."""
-    unseen: int = 0
-    """How many of those nobody has seen: they are kept longest."""
-    unseen_bytes: int = 0
-    alive: tuple[str, ...] = ()
-    """Jobs whose time is over, kept because descendants of them still run."""
-    gone: tuple[Gone, ...] = ()
-    """The first of the forgotten."""
-    emptied: tuple[Gone, ...] = ()
-    """The first of those whose output was dropped."""
 
 
 class Upkeep(Protocol):

@@ -23,6 +23,10 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     how = [name for name in ("stdin", "pty", "merge") if job[name]] + ([] if job["fence"] else ["no fence"])
     if how:
         yield "with", ", ".join(how)
+    if job["lifetime"] != "free":
+        yield "lives", f"with its {job['lifetime']}"
+    if job["ttl_ms"]:
+        yield "lives", f"at most {show_duration(job['ttl_ms'])} from when it was asked for"
     yield "status", ended_how(job) if job["phase"] == "ended" else short_status(job)
     yield from _trouble(job)
     yield from _times(job)
@@ -94,4 +98,6 @@ def _output(job: "Json") -> "Iterator[tuple[str, str]]":
         kept = output.get(stream)
         if kept and kept["size"]:
             dropped = f", the first {show_size(kept['head'])} dropped" if kept["head"] else ""
+            if job["output_dropped_at"]:
+                dropped = f", dropped {local(job['output_dropped_at'])} to make room"
             yield name, f"{show_size(kept['size'])}{dropped}"

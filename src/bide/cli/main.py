@@ -24,6 +24,8 @@ COMMANDS = {
     "ls": "list jobs",
     "show": "all that is known of a job",
     "forget": "remove ended jobs with their output",
+    "gc": "remove what is over and no longer kept",
+    "attend": "be there for an owner while a program runs",
     "daemon": "status, start, stop, restart or logs of the daemon",
     "doctor": "check that this machine has what bide needs",
     "completion": "a script that completes commands, options and jobs",

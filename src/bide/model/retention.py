@@ -66,6 +66,44 @@ class Choice:
     """How many bytes too many would still be held."""
 
 
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """One job that `gc` forgot, or whose output it dropped; with a dry run, that it would."""
+
+    id: str
+    name: str | None
+    bytes: int
+    """What its output held."""
+    seen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What `gc` did, or would do."""
+
+    dry_run: bool
+    forgotten: int = 0
+    """How many jobs are gone, with record and output."""
+    dropped: int = 0
+    """How many outputs are gone, while the records stay."""
+    freed_bytes: int = 0
+    held_bytes: int = 0
+    """What all outputs hold now, those of running jobs included; with a dry run, would hold."""
+    quota_bytes: int | None = None
+    """What they may hold."""
+    kept: int = 0
+    """How many ended jobs are on record now; with a dry run, would be."""
+    unseen: int = 0
+    """How many of those nobody has seen: they are kept longest."""
+    unseen_bytes: int = 0
+    alive: tuple[str, ...] = ()
+    """Jobs whose time is over, kept because descendants of them still run."""
+    gone: tuple[Gone, ...] = ()
+    """The first of the forgotten."""
+    emptied: tuple[Gone, ...] = ()
+    """The first of those whose output was dropped."""
+
+
 def choose(past: Iterable[Past], policy: Policy, held: int) -> Choice:
     """What of these jobs goes; `held` is what all outputs hold together now, those of running jobs included."""
     removable = sorted((one for one in past if not one.alive), key=lambda one: (not one.seen, -one.age))

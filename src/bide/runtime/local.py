@@ -12,13 +12,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 import anyio
 
 from bide import settings
-from bide.api import PAGE, READ_LIMIT, Collected, Filter, Killed, Page, Ran
+from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.keeper import launch
 from bide.model.errors import BadRequest
 from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.lifetime import Lifetime
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check, check_owner
+from bide.model.retention import Collected
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
 from bide.runtime import ending, reading, recovery, starting, waiting
@@ -151,8 +152,8 @@ class LocalJobs:
         self, *, dry_run: bool = False, older_than: timedelta | None = None, owner: str | None = None
     ) -> Collected:
         """See api.Upkeep.gc."""
-        if older_than is not None and older_than < timedelta(0):
-            raise BadRequest(detail="an age cannot be negative; 0 forgets every job that is over")
+        if older_than is not None and not timedelta(0) <= older_than <= settings.LONGEST:
+            raise BadRequest(detail="an age is from 0, which forgets every job that is over, to 36500 days")
         return await self.retention.collect(dry_run=dry_run, older_than=older_than, owner=owner)
 
     def _present(self, request: Request) -> contextlib.AbstractContextManager[None]:

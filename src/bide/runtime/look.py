@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from bide.api import Collected, Gone
-from bide.model.retention import Choice, Past, Policy
+from bide.model.retention import Choice, Collected, Gone, Past, Policy
 from bide.store.past import Sums
 
 _NAMED = 1000
@@ -21,6 +20,8 @@ class Look:
     policy: Policy
     at: datetime
     dry_run: bool
+    asked: bool = False
+    """Somebody asked for it, whatever the home's settings say."""
     owner: str | None = None
     held: int = 0
     """What all outputs hold, or would hold."""
@@ -55,6 +56,10 @@ class Look:
         for one in past:
             if len(named) < _NAMED:
                 named.append(Gone(one.id, one.name, one.bytes, one.seen))
+
+    def why(self, *, seen: bool) -> str:
+        """Why a job is forgotten, for its tombstone; nothing where somebody asked for it."""
+        return "" if self.asked else f"it ended more than {in_words(self.policy.keeps(seen=seen))} before"
 
     @property
     def told(self) -> str:

@@ -16,14 +16,13 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from bide.api import Collected
 from bide.keeper import launch
 from bide.model.phase import Ended
-from bide.model.retention import EVENTS, TOMBSTONE_AGE, TOMBSTONES, Past, Policy, choose
+from bide.model.retention import EVENTS, TOMBSTONE_AGE, TOMBSTONES, Collected, Past, Policy, choose
 from bide.runtime import forgetting
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
-from bide.runtime.look import Look, in_words
+from bide.runtime.look import Look
 from bide.store.faults import DatabaseCorrupt
 from bide.store.past import PastRow, Place
 
@@ -96,7 +95,7 @@ class Retention:
         async with self._one_at_a_time:
             self._core.seen.write()
             await self._core.settled()
-            look = Look(policy, now(), dry_run, owner)
+            look = Look(policy, now(), dry_run, older_than is not None, owner)
             look.left = await _in_thread(self._core.store.past.sums)
             look.held = look.left.bytes + await _in_thread(self._running_bytes)
             await self._forget_old(look)
@@ -129,8 +128,7 @@ class Retention:
                 choice = choose(batch, look.policy, 0)
                 look.alive += [one.id for one in batch if one.alive]
                 if choice.forget and not look.dry_run:
-                    why = f"it ended more than {in_words(look.policy.keeps(seen=seen))} before"
-                    await forgetting.forget(self._core, [one.id for one in choice.forget], look.at, why)
+                    await forgetting.forget(self._core, [one.id for one in choice.forget], look.at, look.why(seen=seen))
                 look.went(choice)
 
     async def _drop_outputs(self, look: Look) -> None:
@@ -186,8 +184,11 @@ class Retention:
             lambda: past.prune_tombstones(before, _PRUNED),
             lambda: past.prune_events(EVENTS, _PRUNED),
         ):
-            while await self._core.hub.settled(prune()) == _PRUNED:
-                await anyio.sleep(_SOONEST / 50)
+            pruned = _PRUNED
+            while pruned == _PRUNED:
+                began = time.monotonic()
+                pruned = await self._core.hub.settled(prune())
+                await anyio.sleep(time.monotonic() - began)
 
 
 async def _pause(seconds: float, sooner: anyio.Event) -> None:

@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
-from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs
+from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
+from bide.web import upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.http import HttpRequest, Reply, segments
 
@@ -51,6 +52,9 @@ _SEND: dict[str, fields.Kind] = {
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
 
+_NAMED = ("jobs", "owners")
+"""What follows these in a path is a name or an id."""
+
 Handler = Callable[["Routes", HttpRequest, Reply, str], Awaitable[None]]
 
 
@@ -61,6 +65,7 @@ class Routes:
         self,
         jobs: Jobs,
         events: Events,
+        upkeep: Upkeep,
         *,
         info: Callable[[], dict[str, Any]],
         end_jobs: Callable[[], Awaitable[None]],
@@ -69,6 +74,7 @@ class Routes:
         """`info` describes the daemon, `end_jobs` kills what it keeps, `stop` lets it end."""
         self.jobs = jobs
         self.events = events
+        self.upkeep = upkeep
         self.info = info
         self.end_jobs = end_jobs
         self.stop = stop
@@ -91,7 +97,7 @@ class Routes:
     def _match(self, request: HttpRequest) -> tuple[Handler, str]:
         parts = segments(request.path)
         job = ""
-        if len(parts) > 2 and parts[:2] == ["v1", "jobs"]:
+        if len(parts) > 2 and parts[0] == "v1" and parts[1] in _NAMED:
             job, parts[2] = parts[2], "*"
         name = "/".join(parts)
         if (handler := ROUTES.get((request.method, name))) is not None:
@@ -104,7 +110,8 @@ class Routes:
     async def on_run(self, request: HttpRequest, reply: Reply, _: str) -> None:
         wanted = request_from_json(request.json())
         if request.query.get("follow") == "1":
-            await run_and_follow(self.jobs, wanted, reply)
+            async with upkeep.present(self.upkeep, wanted.lifetime, wanted.owner):
+                await run_and_follow(self.jobs, wanted, reply)
             return
         ran = await self.jobs.run(wanted)
         body: dict[str, Any] = {"job": job_to_json(ran.job), "joined": ran.joined, "deferred": ran.deferred}
@@ -152,7 +159,9 @@ class Routes:
     async def on_follow(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
         starts = {stream: _number(query, stream, 0) for stream in Stream}
-        await follow(self.jobs, await self.jobs.get(job), starts, reply, tail=_number(query, "tail", None))
+        found = await self.jobs.get(job)
+        async with upkeep.present(self.upkeep, found.spec.lifetime, found.owner):
+            await follow(self.jobs, found, starts, reply, tail=_number(query, "tail", None))
 
     async def on_send(self, request: HttpRequest, reply: Reply, job: str) -> None:
         body = fields.given(request.json(), _SEND, "'send'")
@@ -183,6 +192,12 @@ class Routes:
 
     async def on_events(self, request: HttpRequest, reply: Reply, _: str) -> None:
         await follow_events(self.events, _number(request.query, "after", None), request.query.get("job"), reply)
+
+    async def on_attend(self, _: HttpRequest, reply: Reply, owner: str) -> None:
+        await upkeep.attend(self.upkeep, owner, reply)
+
+    async def on_gc(self, request: HttpRequest, reply: Reply, _: str) -> None:
+        await upkeep.collect(self.upkeep, request, reply)
 
     async def on_daemon(self, _: HttpRequest, reply: Reply, __: str) -> None:
         await reply.json(self.info())
@@ -240,6 +255,8 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs/*/kill"): Routes.on_kill,
     ("DELETE", "v1/jobs/*"): Routes.on_forget,
     ("GET", "v1/events"): Routes.on_events,
+    ("GET", "v1/owners/*/attend"): Routes.on_attend,
+    ("POST", "v1/gc"): Routes.on_gc,
     ("GET", "v1/daemon"): Routes.on_daemon,
     ("POST", "v1/daemon/stop"): Routes.on_stop,
 }
