@@ -154,5 +154,6 @@ def _age(live: Live) -> float:
     started = folder.read_started(live.path)
     if started is None or not started.ticks:
         return max(0.0, (now() - job.created_at).total_seconds())
-    ran = time.clock_gettime(time.CLOCK_BOOTTIME) - started.ticks / os.sysconf("SC_CLK_TCK")
+    # The start is told in ticks, rounded down: one less, so that nothing ends early.
+    ran = time.clock_gettime(time.CLOCK_BOOTTIME) - (started.ticks + 1) / os.sysconf("SC_CLK_TCK")
     return max(0.0, (started.at - job.created_at).total_seconds()) + max(0.0, ran)

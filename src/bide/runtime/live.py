@@ -52,6 +52,8 @@ class Live:
     watchers: int = 0
     seen: bool = False
     """Somebody was told of its end before its row was moved."""
+    awaited: int = 0
+    """How many callers wait for its end, and will be told of it first thing."""
     stored: bool = False
     """Its row is being moved to ended, or was."""
     changed: Bell = field(default_factory=Bell)

@@ -136,5 +136,5 @@ class Moving:
             self.events.ring()
 
         live.stored = True
-        future = self.store.end(live.job.id, phase, seen=live.seen)
+        future = self.store.end(live.job.id, phase, seen=live.seen or live.awaited > 0)
         future.add_done_callback(lambda _: self.hub.call_soon(committed))

@@ -7,8 +7,9 @@ import os
 import random
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import cache
 
 import anyio
@@ -36,7 +37,8 @@ async def run(core: Core, request: Request) -> Ran:
     """Start what is asked for and answer as the request wants it. Nothing here is undone by a cancelled call."""
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
-    return await _answer(core, request, live, joined)
+    with _awaiting(None if request.background else live):
+        return await _answer(core, request, live, joined)
 
 
 def _find_joined(core: Core, request: Request) -> Job | None:
@@ -196,6 +198,18 @@ def _now(core: Core, live: Live | None, joined: Job | None) -> Job:
         return live.job
     assert joined is not None  # noqa: S101 - one of the two is always there
     return core.find(joined.id)
+
+
+@contextmanager
+def _awaiting(live: Live | None) -> Generator[None]:
+    """While inside, its end is as good as told."""
+    if live is not None:
+        live.awaited += 1
+    try:
+        yield
+    finally:
+        if live is not None:
+            live.awaited -= 1
 
 
 async def _until(live: Live, condition: Callable[[], bool]) -> None:
