@@ -10,7 +10,6 @@ import os
 import select
 import signal
 
-from bide.cli.exits import Usage
 from bide.cli.terminal import complain, print_json
 from bide.client.blocking import Gone, Patience
 from bide.client.http1 import quote
@@ -32,7 +31,8 @@ def configure(parser: "Parser") -> None:
     """The options of `bide attend`."""
     parser.command_follows = True
     parser.usage = "bide attend OWNER [-- CMD [ARG...]]"
-    parser.add_argument("words", nargs="...", metavar="OWNER", help="whose presence it is, then the program to run")
+    parser.add_argument("owner", metavar="OWNER", help="whose presence it is")
+    parser.add_argument("words", nargs="*", metavar="CMD", help="the program and its arguments")
     parser.examples(
         "BIDE_OWNER=agent-7 bide attend agent-7 -- my-agent",
         "bide run --owner agent-7 --lifetime owner --bg -- npm run dev   # ends with the agent",
@@ -41,15 +41,10 @@ def configure(parser: "Parser") -> None:
 
 def execute(args: "Namespace", link: "Link") -> int:
     """Attend, run the program, and leave with its status."""
-    words: list[str] = args.words
-    if not words or words[0] == "--":
-        raise Usage(detail="whose presence is it? give the owner, as in: bide attend agent-7 -- my-agent")
-    owner, command = words[0], [*words[1:]]
-    if command[:1] == ["--"]:
-        del command[0]
-    held = _Held(link, f"/v1/owners/{quote(owner)}/attend")
+    command: list[str] = args.words
+    held = _Held(link, f"/v1/owners/{quote(args.owner)}/attend")
     if args.json:
-        print_json({"attending": owner})
+        print_json({"attending": args.owner})
     try:
         return _run(command, held) if command else held.until(None)
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
@@ -77,14 +78,13 @@ class LocalJobs:
     @_with_sound_store
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""
-        found = self.core.find(job)
-        self.core.seen.mark(found)
-        return self.core.with_facts(found)
+        return self.core.with_facts(self.core.seen.mark(self.core.find(job)))
 
     @_with_sound_store
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
         """See api.Jobs.list."""
         self._check_store()
+        self.core.seen.write()
         await self.core.settled()
         page = self.core.store.page(where, limit, before)
         live = self.core.keeping.table.live
@@ -103,9 +103,7 @@ class LocalJobs:
     ) -> Waited:
         """See api.Jobs.wait."""
         waited = await waiting.wait(self.core, list(jobs), mode, until, timeout)
-        for job in waited.jobs:
-            self.core.seen.mark(job)
-        return waited
+        return replace(waited, jobs=tuple(self.core.seen.mark(job) for job in waited.jobs))
 
     @_with_sound_store
     async def read(

@@ -6,6 +6,8 @@ whose row is about to move goes with it, others are written together, a moment l
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bide.model.job import Job
 from bide.model.phase import Ended
 from bide.runtime.keeping import Keeping
@@ -21,17 +23,18 @@ class Seen:
         self._keeping = keeping
         self._marked: set[str] = set()
 
-    def mark(self, job: Job) -> None:
-        """Somebody is being told of this job; that counts if it is over."""
+    def mark(self, job: Job) -> Job:
+        """The job, as somebody is being told of it; that counts if it is over."""
         if job.seen or not isinstance(job.phase, Ended):
-            return
+            return job
         live = self._keeping.table.live.get(job.id)
         if live is not None and not live.stored:
             live.seen = True
-            return
-        if not self._marked:
-            self._keeping.hub.call_later(_LINGER, self.write)
-        self._marked.add(job.id)
+        else:
+            if not self._marked:
+                self._keeping.hub.call_later(_LINGER, self.write)
+            self._marked.add(job.id)
+        return replace(job, seen=True)
 
     def write(self) -> None:
         """Write what was marked."""

@@ -173,8 +173,7 @@ async def _answer(core: Core, request: Request, live: Live | None, joined: Job |
         with anyio.move_on_after(seconds) as scope:
             await _until(live, lambda: live.ended)
         deferred = scope.cancelled_caught
-    job = _now(core, live, joined)
-    core.seen.mark(job)
+    job = core.seen.mark(_now(core, live, joined))
     return Ran(
         job=core.with_facts(job),
         joined=joined is not None,
