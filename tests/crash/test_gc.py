@@ -1,6 +1,8 @@
 """A daemon that dies while it removes what is over: row and folder agree afterwards, whatever the instant."""
 
+import json
 import random
+import shutil
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -42,8 +44,8 @@ async def past_of(home: Path, count: int) -> list[str]:
 
 
 def begin_forgetting(home: Path, job: str, store: Store) -> None:
-    (home / "new" / f"gone-{job}").mkdir()
-    store.get(job)
+    (home / "new" / "forget-1").write_text(json.dumps([job]))
+    assert store.get(job) is not None
 
 
 def forget_row(home: Path, job: str, store: Store) -> None:
@@ -51,14 +53,19 @@ def forget_row(home: Path, job: str, store: Store) -> None:
     store.forget(job, NOW, "too old").result()
 
 
-def move_folder(home: Path, job: str, store: Store) -> None:
+def remove_half(home: Path, job: str, store: Store) -> None:
     forget_row(home, job, store)
-    (home / "jobs" / job).rename(home / "new" / f"gone-{job}")
+    (home / "jobs" / job / "spec").unlink()
 
 
-def move_folder_alone(home: Path, job: str, store: Store) -> None:
+def remove_all(home: Path, job: str, store: Store) -> None:
+    forget_row(home, job, store)
+    shutil.rmtree(home / "jobs" / job)
+
+
+def write_half(home: Path, job: str, store: Store) -> None:
     begin_forgetting(home, job, store)
-    (home / "jobs" / job).rename(home / "new" / f"gone-{job}")
+    (home / "new" / "forget-1").write_text(json.dumps([job])[:-3])
 
 
 Step = Callable[[Path, str, Store], None]
@@ -66,7 +73,13 @@ Step = Callable[[Path, str, Store], None]
 
 @pytest.mark.parametrize(
     ("step", "stays"),
-    [(begin_forgetting, True), (move_folder_alone, True), (forget_row, False), (move_folder, False)],
+    [
+        (write_half, True),
+        (begin_forgetting, True),
+        (forget_row, False),
+        (remove_half, False),
+        (remove_all, False),
+    ],
 )
 async def test_forgetting_is_finished_or_taken_back(home: Path, step: Step, *, stays: bool) -> None:
     (job,) = await past_of(home, 1)
@@ -83,8 +96,8 @@ async def test_forgetting_is_finished_or_taken_back(home: Path, step: Step, *, s
 
 
 def begin_dropping(home: Path, job: str, store: Store) -> None:
-    (home / "new" / f"drop-{job}").touch()
-    store.get(job)
+    (home / "new" / "drop-1").write_text(json.dumps([job]))
+    assert store.get(job) is not None
 
 
 def mark_folder(home: Path, job: str, store: Store) -> None:

@@ -1,14 +1,16 @@
 """Removing what is over, so that a crash at any moment leaves row and folder in agreement.
 
-An intention comes first: `new/gone-<id>` (an empty folder) before a job is forgotten, `new/drop-<id>` before its output
-is dropped. Then the rows change, in one commit, and only then do files go. A runtime that finds an intention on its
-start finishes what the row says was begun (see recovery), and takes back the rest.
+An intention comes first: a list of the jobs in `new`, on disk. Then the rows change, in one commit, and only then do
+files go; at last the list does. A runtime that finds such a list on its start finishes what the rows say was begun, and
+takes back the rest. All of it is done in a thread, which goes on when the caller is gone.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -17,11 +19,12 @@ import anyio.to_thread
 from bide.keeper import folder
 from bide.runtime.core import Core
 from bide.runtime.home import Home
+from bide.store.store import Store
 
-GONE = "gone-"
-"""What the folder of a job is called in `new`, before its id, while it is being forgotten."""
+FORGET = "forget-"
+"""What the list of jobs that are being forgotten is called in `new`, before a random word."""
 DROP = "drop-"
-"""What stands in `new`, before the id of a job, while its output is being dropped."""
+"""What the list of jobs whose output is being dropped is called."""
 
 
 async def forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
@@ -30,40 +33,20 @@ async def forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None
 
 
 def _forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
-    """All of it in a thread, which goes on when the caller is gone."""
-    home = core.home
-    for job in ids:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(os.path.join(home.new, GONE + job), 0o700)
+    intention = _intend(core.home, FORGET, ids)
     try:
         core.store.past.forget(ids, at, why).result()
     except Exception:
-        for job in ids:
-            take_back(home, job)
+        os.unlink(intention)
         raise
-    for job in ids:
-        finish_forgetting(home, job)
+    _remove(core.home, ids)
+    os.unlink(intention)
     core.hub.call_soon(core.keeping.events.ring)
 
 
-def finish_forgetting(home: Home, job: str) -> None:
-    """Its row is gone; so goes its folder, out of sight first and then for good."""
-    gone = os.path.join(home.new, GONE + job)
-    with contextlib.suppress(OSError):
-        # Over the empty folder; one that is not empty was moved there before a crash.
-        os.rename(home.job(job), gone)
-    folder.remove(gone)
-    if os.path.isdir(home.job(job)):
+def _remove(home: Home, ids: Sequence[str]) -> None:
+    for job in ids:
         folder.remove(home.job(job))
-
-
-def take_back(home: Home, job: str) -> None:
-    """Its row is still there; so it stays, or comes back."""
-    gone = os.path.join(home.new, GONE + job)
-    try:
-        os.rmdir(gone)
-    except OSError:
-        os.rename(gone, home.job(job))
 
 
 async def drop_outputs(core: Core, ids: Sequence[str], at: datetime) -> None:
@@ -72,18 +55,39 @@ async def drop_outputs(core: Core, ids: Sequence[str], at: datetime) -> None:
 
 
 def _drop(core: Core, ids: Sequence[str], at: datetime) -> None:
-    home = core.home
+    intention = _intend(core.home, DROP, ids)
     for job in ids:
-        os.close(os.open(os.path.join(home.new, DROP + job), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
         with contextlib.suppress(FileNotFoundError):  # the folder may have been removed by hand
-            folder.write_dropped(home.job(job), at)
+            folder.write_dropped(core.home.job(job), at)
     core.store.past.drop_outputs(ids, at).result()
     for job in ids:
-        finish_dropping(home, job)
+        folder.remove_output(core.home.job(job))
+    os.unlink(intention)
 
 
-def finish_dropping(home: Home, job: str) -> None:
-    """Its row says that its output is gone; so goes the output."""
-    folder.remove_output(home.job(job))
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(home.new, DROP + job))
+def _intend(home: Home, what: str, ids: Sequence[str]) -> str:
+    path = os.path.join(home.new, what + secrets.token_hex(8))
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, json.dumps(list(ids)).encode())
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    return path
+
+
+def finish(home: Home, store: Store, name: str) -> None:
+    """Finish, or take back, what a list in `new` says was begun by a runtime that is gone."""
+    path = os.path.join(home.new, name)
+    try:
+        ids: list[str] = json.loads(folder.read_small(path) or b"[]")
+    except ValueError:
+        ids = []  # it was being written, and nothing was begun
+    for job in ids:
+        if name.startswith(FORGET):
+            if store.get(job) is None:
+                folder.remove(home.job(job))
+        elif (at := folder.read_dropped(home.job(job))) is not None:
+            store.past.drop_outputs([job], at).result()
+            folder.remove_output(home.job(job))
+    os.unlink(path)

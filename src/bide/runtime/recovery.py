@@ -10,7 +10,7 @@ import time
 from bide.keeper import ends, folder, groups, launch
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
-from bide.runtime.forgetting import DROP, GONE, finish_dropping, finish_forgetting, take_back
+from bide.runtime.forgetting import DROP, FORGET, finish
 from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
 from bide.store.faults import DatabaseCorrupt
@@ -99,33 +99,13 @@ def recover(home: Home, keeping: Keeping) -> None:
     active = keeping.store.active()
     known = {str(job.id) for job in active}
     for name in os.listdir(home.new):
-        if name.startswith(GONE):
-            _forget(home, keeping, name.removeprefix(GONE))
-        elif name.startswith(DROP):
-            _drop(home, keeping, name.removeprefix(DROP))
+        if name.startswith((FORGET, DROP)):
+            finish(home, keeping.store, name)
         elif name not in known and (job := _take_up(home, name)) is not None:
             keeping.store.add([job]).result()
             active.append(job)
     keeping.adopt(active)
     groups.sweep({str(job.id) for job in active})
-
-
-def _forget(home: Home, keeping: Keeping, job: str) -> None:
-    """Finish what was begun: if its row is gone the folder goes as well, else it comes back."""
-    if keeping.store.get(job) is None:
-        finish_forgetting(home, job)
-    else:
-        take_back(home, job)
-
-
-def _drop(home: Home, keeping: Keeping, job: str) -> None:
-    """Finish what was begun: whoever was told nothing of it yet is told now."""
-    at = folder.read_dropped(home.job(job))
-    if at is not None:
-        keeping.store.past.drop_outputs([job], at).result()
-        finish_dropping(home, job)
-    else:
-        os.unlink(os.path.join(home.new, DROP + job))
 
 
 def _take_up(home: Home, name: str) -> Job | None:
