@@ -18,7 +18,7 @@ from typing import NoReturn, cast
 from bench.figures import Figure
 from bench.place import Place
 from bench.processes import filesystem
-from bench.rows import cli, exits, latency, listing, memory, output, restart, throughput
+from bench.rows import cli, exits, latency, listing, memory, output, removing, restart, throughput
 from bench.table import render
 
 Measure = Callable[[Place], Awaitable[list[Figure]]]
@@ -32,10 +32,11 @@ ROWS: dict[str, Measure] = {
     "restart": restart.measure,
     "cli": cli.measure,
     "list": listing.measure,
+    "gc": removing.measure,
 }
 """In the order of the table."""
 
-ORDER = ("latency", "exit", "throughput", "cli", "memory", "restart", "output", "list")
+ORDER = ("latency", "exit", "throughput", "cli", "memory", "restart", "gc", "output", "list")
 """In which they are measured: `memory` and `restart` share a thousand running jobs, `output` and `list` leave
 gigabytes to be written back, and neither may disturb the others."""
 

@@ -1,6 +1,9 @@
 """What a home's config.toml may say, and what is said of one that cannot be meant."""
 
+import re
+import tomllib
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 
@@ -126,3 +129,16 @@ async def test_a_home_with_such_a_file_is_not_opened(write: Write, tmp_path: Pat
         async with bide.connect(home) as jobs:
             await jobs.list()
     assert not (tmp_path / "bide.db").exists()
+
+
+def test_every_key_is_documented_with_its_default() -> None:
+    page = Path("docs/settings.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| (.*?) \|", page, re.MULTILINE))
+    usual = Settings()
+    keys = {f"{part.name}.{key.name}" for part in fields(usual) for key in fields(getattr(usual, part.name))}
+    assert set(rows) == keys
+    for name, said in rows.items():
+        section, key = name.split(".")
+        if said.startswith("`"):
+            home = {section: {key: tomllib.loads(f"x = {said.strip('`')}")["x"]}}
+            assert settings.check(home, "config.toml") == usual

@@ -73,8 +73,12 @@ class Settings:
 
 def load(home: str) -> Settings:
     """The settings of a home. Raises BadSettings, which names the file and the key."""
-    found = read(home)
-    return Settings() if found is None else _filled(Settings(), found, os.path.join(home, FILE), "")
+    return check(read(home) or {}, os.path.join(home, FILE))
+
+
+def check(found: Mapping[str, Any], path: str) -> Settings:
+    """The settings that a file says. Raises BadSettings, with the path of the file."""
+    return _filled(Settings(), found, path, "")
 
 
 def read(home: str) -> dict[str, Any] | None:

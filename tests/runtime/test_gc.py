@@ -1,7 +1,7 @@
 """What is over and no longer kept goes: by `gc`, and by itself. Checklist 51, 52, 260."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -38,7 +38,7 @@ async def run(jobs: Jobs, size: int = 0, *, seen: bool = True, name: str | None 
 
 
 @asynccontextmanager
-async def before(home: Path) -> AsyncIterator[Jobs]:
+async def before(home: Path) -> AsyncGenerator[Jobs]:
     """The verbs, for what is to be the past."""
     async with bide.local(home) as jobs:
         yield jobs

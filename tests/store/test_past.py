@@ -122,6 +122,7 @@ def test_tombstones_are_bounded_by_number_and_age(store: Store, make: Make) -> N
         store.forget(job.id, NOW + timedelta(days=n)).result()
     assert store.past.tombstones_until(10) is None
     before = store.past.tombstones_until(4)
+    assert before is not None
     assert before == NOW + timedelta(days=5, milliseconds=1)
     assert [store.past.prune_tombstones(before, 4).result() for _ in range(3)] == [4, 2, 0]
     assert store.tombstone(jobs[5].id) is None

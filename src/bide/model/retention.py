@@ -17,7 +17,7 @@ TOMBSTONES = 100_000
 """How many forgotten ids are remembered, the newest ones."""
 TOMBSTONE_AGE = timedelta(days=365)
 """For how long they are."""
-EVENTS = 200_000
+EVENTS = 1_000_000
 """How many events can be read again, the newest ones."""
 
 

@@ -64,6 +64,7 @@ class Retention:
             self._pressed = anyio.Event()
             try:
                 await self.collect()
+                await self._prune()
             except DatabaseCorrupt:
                 self._core.keeping.renew()
             except Exception:
@@ -102,7 +103,6 @@ class Retention:
             if policy.bytes is not None and look.held > policy.bytes:
                 await self._drop_outputs(look)
             if not dry_run:
-                await self._prune()
                 look.left = await _in_thread(self._core.store.past.sums)
                 self._held = look.left.bytes
                 self._stuck = policy.bytes is not None and self._held > policy.bytes

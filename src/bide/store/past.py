@@ -116,11 +116,11 @@ class PastJobs:
 
     def prune_events(self, most: int, limit: int) -> Future[int]:
         """Remove events beyond the newest `most`, at most `limit` at a time; how many were removed."""
-        return self._change("prune_events", {"most": most, "limit": limit})
+        return self._change("prune_events", {"most": most, "limit": limit}, lazy=True)
 
     def prune_tombstones(self, before: datetime, limit: int) -> Future[int]:
         """Remove tombstones made before a time, at most `limit` at a time; how many were removed."""
-        return self._change("prune_tombstones", {"at": to_ms(before), "limit": limit})
+        return self._change("prune_tombstones", {"at": to_ms(before), "limit": limit}, lazy=True)
 
     def tombstones_until(self, most: int) -> datetime | None:
         """The time before which tombstones are too many; `None` if there are no more than `most`."""

@@ -31,8 +31,4 @@ def check_settings(home: str) -> Finding:
 
 def _lines(given: "Json", within: str) -> "Iterator[str]":
     for key, value in given.items():
-        if isinstance(value, dict):
-            section: Json = value
-            yield from _lines(section, f"{within}{key}.")
-        else:
-            yield f"{within}{key} = {value}"
+        yield from _lines(value, f"{within}{key}.") if type(value) is dict else [f"{within}{key} = {value}"]
