@@ -185,6 +185,14 @@ async def test_what_lives_with_a_session_ends_with_it(local: Jobs) -> None:
     assert await end_with_session(core, "nobody") == []
 
 
+async def test_a_lifetime_can_be_said_in_a_word(jobs: Jobs) -> None:
+    job = (await jobs.run("sleep 1000", background=True, lifetime=cast("Lifetime", "owner"))).job
+    assert job.spec.lifetime == Lifetime.OWNER
+    assert (await end_of(jobs, job.id)).end.by == "owner gone"
+    with pytest.raises(BadRequest, match="there is no lifetime 'week'; use free, session, owner"):
+        await jobs.run("true", lifetime=cast("Lifetime", "week"))
+
+
 async def test_only_a_job_in_a_session_can_live_with_it(jobs: Jobs) -> None:
     with pytest.raises(BadRequest, match="only a job in a session can end with it"):
         await jobs.run("true", lifetime=Lifetime.SESSION)

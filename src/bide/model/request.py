@@ -194,11 +194,13 @@ def _check_service(request: Request) -> None:
 
 
 def _check_life(request: Request) -> None:
+    if request.lifetime not in list(Lifetime):
+        raise BadRequest(detail=f"there is no lifetime {request.lifetime!r}; use {', '.join(Lifetime)}")
     if request.ttl is not None and request.ttl <= timedelta(0):
         raise BadRequest(detail="a time to live must be above 0; leave it out for none")
     if request.session is not None:
         check_session_id(request.session)
-    elif request.lifetime is Lifetime.SESSION:
+    elif request.lifetime == Lifetime.SESSION:
         raise BadRequest(detail="only a job in a session can end with it; give the session")
     if request.language is not None and not isinstance(request.command, str):
         raise BadRequest(detail="code is one text, not a list of words")

@@ -12,7 +12,6 @@ import signal
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from functools import partial
 
 import anyio
 
@@ -42,7 +41,7 @@ async def end_with_session(core: Core, session: str) -> list[Killed]:
 def _living(core: Core, lifetime: Lifetime, fits: Callable[[Job], bool]) -> list[Job]:
     """The active jobs of this lifetime that fit."""
     lives = core.keeping.table.live.values()
-    return [live.job for live in lives if live.job.spec.lifetime is lifetime and not live.ended and fits(live.job)]
+    return [live.job for live in lives if live.job.spec.lifetime == lifetime and not live.ended and fits(live.job)]
 
 
 async def _end(core: Core, jobs: Iterable[Job], by: str) -> list[Killed]:
@@ -80,15 +79,15 @@ class Lifetimes:
         self._grace = core.settings.retention.owner_grace.total_seconds()
         table = core.keeping.table
         for live in list(table.live.values()):
-            self._watch(live, _age(live))
-        table.added.append(partial(self._watch, age=0.0))
+            self._watch(live)
+        table.added.append(self._watch)
         table.dropped.append(self._unwatch)
 
-    def _watch(self, live: Live, age: float) -> None:
+    def _watch(self, live: Live) -> None:
         spec = live.job.spec
         if spec.ttl is not None:
-            self._end_after(spec.ttl.total_seconds() - age, live.job)
-        if spec.lifetime is Lifetime.OWNER:
+            self._end_after(spec.ttl.total_seconds() - _age(live), live.job)
+        if spec.lifetime == Lifetime.OWNER:
             self._leave(live.job.owner)
 
     def _unwatch(self, live: Live) -> None:
@@ -100,6 +99,8 @@ class Lifetimes:
 
     def _end_after(self, seconds: float, job: Job) -> None:
         hub = self._core.hub
+        if (take_back := self._ttls.pop(job.id, None)) is not None:
+            take_back()
         self._ttls[job.id] = hub.call_later(max(seconds, 0.0), lambda: hub.spawn(lambda: self._live_no_more(job)))
 
     async def _live_no_more(self, job: Job) -> None:
@@ -149,7 +150,7 @@ class Lifetimes:
 
 
 def _age(live: Live) -> float:
-    """For how many seconds a job that was there before us has been asked for."""
+    """How many seconds ago a job was asked for."""
     job = live.job
     started = folder.read_started(live.path)
     if started is None or not started.ticks:

@@ -156,7 +156,7 @@ class LocalJobs:
 
     def _present(self, request: Request) -> contextlib.AbstractContextManager[None]:
         """Whoever waits for a job that lives with its owner is there."""
-        if request.lifetime is not Lifetime.OWNER or request.background:
+        if request.lifetime != Lifetime.OWNER or request.background:
             return contextlib.nullcontext()
         return self.lifetimes.attending(request.owner or DEFAULT_OWNER)
 

@@ -34,7 +34,7 @@ async def attend(upkeep: Upkeep, owner: str, reply: Reply) -> None:
 
 def present(upkeep: Upkeep, lifetime: Lifetime, owner: str | None) -> AbstractAsyncContextManager[None]:
     """Whoever follows a job that lives with its owner is there."""
-    return upkeep.attend(owner or DEFAULT_OWNER) if lifetime is Lifetime.OWNER else nullcontext()
+    return upkeep.attend(owner or DEFAULT_OWNER) if lifetime == Lifetime.OWNER else nullcontext()
 
 
 async def collect(upkeep: Upkeep, request: HttpRequest, reply: Reply) -> None:
