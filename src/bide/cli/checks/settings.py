@@ -31,4 +31,8 @@ def check_settings(home: str) -> Finding:
 
 def _lines(given: "Json", within: str) -> "Iterator[str]":
     for key, value in given.items():
-        yield from _lines(value, f"{within}{key}.") if type(value) is dict else [f"{within}{key} = {value}"]
+        yield from _lines(value, f"{within}{key}.") if _is_section(value) else [f"{within}{key} = {value}"]
+
+
+def _is_section(value: object) -> bool:
+    return isinstance(value, dict)
