@@ -28,6 +28,8 @@ class Seen:
         if job.seen or not isinstance(job.phase, Ended):
             return job
         live = self._keeping.table.live.get(job.id)
+        if live is not None:
+            live.job = replace(live.job, seen=True)
         if live is not None and not live.stored:
             live.seen = True
         else:
