@@ -6,6 +6,7 @@ The docstrings here are the ones the doors show.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, Unpack
@@ -15,6 +16,7 @@ from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.phase import Descendant
 from bide.model.request import Request, RunOptions
+from bide.model.retention import Collected
 from bide.model.session import Session
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
@@ -124,6 +126,26 @@ class Services(Protocol):
 
         The answer is that of a foreground run: when it is ready, or says that it was not in time. A service that has
         ended is started again. If something of it survives the kill, nothing is started.
+        """
+        ...
+
+
+class Upkeep(Protocol):
+    """Who is there, and what of the past is kept."""
+
+    def attend(self, owner: str) -> AbstractAsyncContextManager[None]:
+        """While inside, a client of this owner is there: jobs that live with their owner go on.
+
+        When the last one leaves, or dies, those jobs have the time of grace until another comes, and are then ended.
+        """
+        ...
+
+    async def gc(
+        self, *, dry_run: bool = False, older_than: timedelta | None = None, owner: str | None = None
+    ) -> Collected:
+        """Remove what retention no longer keeps, as the daemon does by itself; with `dry_run`, only say what would go.
+
+        With `older_than`, forget the jobs that ended that long ago or longer, seen or not, of one owner or of all.
         """
         ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -11,9 +12,12 @@ from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 from bide.model.errors import BadSettings
+from bide.model.fields import LARGEST
 
 MIB = 1024 * 1024
 FILE = "config.toml"
+LONGEST = timedelta(days=36_500)
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 
 T = TypeVar("T")
 
@@ -50,6 +54,8 @@ class RetentionSettings:
 
     keep: timedelta = timedelta(days=30)
     """Ended jobs are forgotten after this long."""
+    keep_unseen: timedelta = timedelta(days=90)
+    """Those that nobody has seen are forgotten after this long; never sooner than those that somebody has."""
     bytes: int = 5 * 1024 * MIB
     """What all outputs may hold together, before the oldest go."""
     owner_grace: timedelta = timedelta(seconds=30)
@@ -67,15 +73,26 @@ class Settings:
 
 def load(home: str) -> Settings:
     """The settings of a home. Raises BadSettings, which names the file and the key."""
+    return check(read(home) or {}, os.path.join(home, FILE))
+
+
+def check(found: Mapping[str, Any], path: str) -> Settings:
+    """The settings that a file says. Raises BadSettings, with the path of the file."""
+    return _filled(Settings(), found, path, "")
+
+
+def read(home: str) -> dict[str, Any] | None:
+    """What the file says, unchecked; `None` if there is none. Raises BadSettings."""
     path = os.path.join(home, FILE)
     try:
         with open(path, "rb") as file:
-            found = tomllib.load(file)
+            return tomllib.load(file)
     except (FileNotFoundError, NotADirectoryError):
-        return Settings()
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise BadSettings(path=path, detail=str(error)) from error
-    return _filled(Settings(), found, path, "")
+        return None
+    except OSError as error:
+        raise BadSettings(path=path, detail=f"it cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise BadSettings(path=path, detail=f"it is not TOML ({error})") from error
 
 
 def _filled(default: T, found: Mapping[str, Any], path: str, within: str) -> T:
@@ -97,14 +114,14 @@ def _value(default: object, value: object, path: str, name: str) -> object:
             raise BadSettings(path=path, detail=f"{name!r} is a section, written [{name}]")
         return _filled(default, cast("dict[str, Any]", value), path, f"{name}.")
     if isinstance(default, timedelta):
-        return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d'")
+        return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'")
     if isinstance(default, Mapping):
         numbers = cast("dict[str, object]", value) if isinstance(value, dict) else {}
         for key, number in numbers.items():
             _checked(_whole(number), path, f"{name}.{key}", "a whole number")
         return _checked(numbers if isinstance(value, dict) else None, path, name, "a section of whole numbers")
     if name.endswith("bytes"):
-        return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M' or '5G'")
+        return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M', '5G' or '1T'")
     return _checked(_whole(value), path, name, "a whole number")
 
 
@@ -121,18 +138,18 @@ def _whole(value: object) -> int | None:
 def _scaled(value: object, units: Mapping[str, float]) -> float | None:
     if not isinstance(value, str) or not value or value[-1] not in units:
         return None
-    try:
-        return float(value[:-1]) * units[value[-1]]
-    except ValueError:
+    if not _NUMBER.fullmatch(value[:-1].strip()):
         return None
+    return float(value[:-1]) * units[value[-1]]
 
 
 def _size(value: object) -> int | None:
     whole = _whole(value)
-    scaled = _scaled(value, {"K": 1024, "M": MIB, "G": 1024 * MIB})
-    return whole if whole is not None else None if scaled is None or scaled < 0 else int(scaled)
+    scaled = _scaled(value, {"K": 1024, "M": MIB, "G": 1024 * MIB, "T": 1024 * 1024 * MIB})
+    size = whole if whole is not None else None if scaled is None else int(scaled)
+    return None if size is None or size > LARGEST else size
 
 
 def _duration(value: object) -> timedelta | None:
     seconds = _scaled(value, {"s": 1, "m": 60, "h": 3600, "d": 86400})
-    return None if seconds is None or seconds < 0 else timedelta(seconds=seconds)
+    return None if seconds is None or seconds > LONGEST.total_seconds() else timedelta(seconds=seconds)

@@ -21,7 +21,19 @@ def test_a_usable_machine_passes(alone: Shell) -> None:
     done = alone("doctor")
     assert done.returncode == 0, done.stdout
     checked = [line.split()[1] for line in done.stdout.decode().splitlines() if not line.startswith(" ")]
-    assert checked == ["home", "filesystem", "disk", "daemon", "keeper", "pidfd", "exit", "fence", "limits", "service"]
+    assert checked == [
+        "home",
+        "filesystem",
+        "disk",
+        "settings",
+        "daemon",
+        "keeper",
+        "pidfd",
+        "exit",
+        "fence",
+        "limits",
+        "service",
+    ]
     assert not alone.home.exists()
 
 

@@ -82,8 +82,9 @@ def test_a_job_is_forgotten_for_good_although_the_daemon_died_meanwhile(place: P
     place.call("DELETE", f"/v1/jobs/{jobs[0]}")
     place.kill_daemon()
     new = place.home / "new"
-    (new / f"gone-{jobs[0]}").mkdir()  # as if it had died before the folder was removed
-    place.where(jobs[1]).rename(new / f"gone-{jobs[1]}")  # or before the row was
+    place.where(jobs[0]).mkdir()  # as if it had died before the folder was removed
+    (new / "forget-1").write_text(f'["{jobs[0]}"]')
+    (new / "forget-2").write_text(f'["{jobs[1]}"]')  # or before the row was
     place.start()
     with pytest.raises(JobForgotten):
         place.job(jobs[0])

@@ -132,6 +132,7 @@ FACTS = {
     "detail": "why",
     "job": "j1",
     "at": "then",
+    "why": "as asked",
     "name": "n",
     "pid": "7",
     "reason": "killed",

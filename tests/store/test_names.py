@@ -106,7 +106,7 @@ def test_the_newest_is_the_last_accepted_whatever_the_clock_said(
 
 def test_text_that_is_not_unicode_names_nothing(store: Store) -> None:
     assert store.resolve("\udcff", None) is None
-    assert store.forgotten_at("\udcff") is None
+    assert store.tombstone("\udcff") is None
 
 
 def test_only_an_ended_job_is_forgotten_and_leaves_a_tombstone(
@@ -116,16 +116,16 @@ def test_only_an_ended_job_is_forgotten_and_leaves_a_tombstone(
     assert not store.forget(job.id, NOW).result()
     store.start(job.id, NOW, 77).result()
     assert not store.forget(job.id, NOW).result()
-    assert store.forgotten_at(job.id) is None
+    assert store.tombstone(job.id) is None
     store.end(job.id, over()).result()
     assert store.forget(job.id, NOW).result()
     assert store.get(job.id) is None
     assert store.resolve(job.id, None) is None
     assert store.resolve("build", None) is None
-    assert store.forgotten_at(job.id) == NOW
-    assert store.forgotten_at("build") == NOW
+    assert store.tombstone(job.id) == (NOW, "")
+    assert store.tombstone("build") == (NOW, "")
     assert not store.forget(job.id, NOW + timedelta(days=1)).result()
-    assert store.forgotten_at(job.id) == NOW
+    assert store.tombstone(job.id) == (NOW, "")
 
 
 def test_a_forgotten_name_says_when_the_last_one_was_forgotten(
@@ -135,6 +135,6 @@ def test_a_forgotten_name_says_when_the_last_one_was_forgotten(
     store.add(jobs).result()
     for day, job in enumerate(jobs):
         store.forget(job.id, NOW + timedelta(days=day)).result()
-    assert store.forgotten_at("build") == NOW + timedelta(days=1)
-    assert store.forgotten_at(jobs[0].id) == NOW
-    assert store.forgotten_at("test") is None
+    assert store.tombstone("build") == (NOW + timedelta(days=1), "")
+    assert store.tombstone(jobs[0].id) == (NOW, "")
+    assert store.tombstone("test") is None

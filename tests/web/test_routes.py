@@ -17,7 +17,7 @@ JOB_FIELDS = (
     "id name kind phase exit_code signal reason by label owner session started_at ended_at duration_ms usage "
     "command argv cwd stdin pty merge fence limits enforced key created_at pid waiting alive input stalled status error errno "
     "output missing_bytes taken_over survivors background turn lifetime ttl_ms service parent fingerprint paused queue "
-    "ports ready ready_at successor gave_up"
+    "ports ready ready_at successor gave_up seen output_dropped_at"
 )
 
 
@@ -209,3 +209,40 @@ def test_what_cannot_be_meant_has_a_status_a_code_and_a_sentence(
     assert found[:2] == (status, code)
     assert found[2].startswith(message)
     assert http.ask("GET", "/v1/daemon")[0] == 200
+
+
+def test_gc_says_what_went(http: Http) -> None:
+    job = run(http, "echo hello", owner="gc-1")
+    status, body = http.ask("POST", "/v1/gc", {"older_than_ms": 0, "owner": "gc-1"})
+    assert status == 200
+    assert body["gone"] == [{"id": job["id"], "name": None, "bytes": 6, "seen": True}]
+    assert {"dry_run", "forgotten", "dropped", "freed_bytes", "held_bytes", "kept", "unseen", "alive"} <= set(body)
+    assert refusal(http, "GET", f"/v1/jobs/{job['id']}")[:2] == (410, "job_forgotten")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"all": True}, "'gc' has no field 'all'"),
+        ({"dry_run": "yes"}, "field 'dry_run' of 'gc' cannot be 'yes'"),
+        ({"older_than_ms": -1}, "an age is from 0"),
+        ({"owner": "gc-1"}, "'owner' goes with 'older_than_ms'"),
+        ({"older_than_ms": 1, "owner": "no such"}, "cannot be an owner"),
+    ],
+)
+def test_a_gc_that_cannot_be_meant_is_refused(http: Http, body: object, said: str) -> None:
+    status, code, message = refusal(http, "POST", "/v1/gc", body)
+    assert (status, code) == (400, "bad_request")
+    assert said in message
+
+
+def test_an_owner_attends_as_long_as_the_connection_lasts(daemon: Path) -> None:
+    with closing(Http(daemon)) as http:
+        answer = http.raw("GET", "/v1/owners/agent%2F1/attend")
+        assert answer.status == 200
+        assert json.loads(answer.readline()) == {"attending": "agent/1"}
+        answer.close()
+
+
+def test_nobody_attends_for_what_is_no_owner(http: Http) -> None:
+    assert refusal(http, "GET", "/v1/owners/no%20such/attend")[:2] == (400, "bad_request")

@@ -38,7 +38,7 @@ def candidates(words: list[str], link: "Link") -> list[str]:
     command = next((word for word in before if not word.startswith("-")), None)
     if command is None:
         found = [*COMMANDS, "--home", "--json", "--version", "--help"]
-    elif command not in COMMANDS or (command == "run" and "--" in before):
+    elif command not in COMMANDS or (command in ("run", "attend") and "--" in before):
         found = []
     else:
         found = _of_command(command, before, typed, link)

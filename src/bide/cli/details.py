@@ -25,6 +25,7 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     how = [name for name in ("stdin", "pty", "merge") if job[name]] + ([] if job["fence"] else ["no fence"])
     if how:
         yield "with", ", ".join(how)
+    yield from _lives(job)
     yield "status", ended_how(job) if job["phase"] == "ended" else short_status(job)
     yield from _queue(job)
     yield from _service(job)
@@ -36,6 +37,13 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     for name in ("alive",) if job["alive"] else ("survivors",):
         for process in job[name]:
             yield ("still runs" if name == "alive" else "outlived"), f"{process['pid']} {one_line(process['command'])}"
+
+
+def _lives(job: "Json") -> "Iterator[tuple[str, str]]":
+    if job["lifetime"] != "free":
+        yield "lives", f"with its {job['lifetime']}"
+    if job["ttl_ms"]:
+        yield "lives", f"at most {show_duration(job['ttl_ms'])} from when it was asked for"
 
 
 def _queue(job: "Json") -> "Iterator[tuple[str, str]]":
@@ -140,4 +148,6 @@ def _output(job: "Json") -> "Iterator[tuple[str, str]]":
         kept = output.get(stream)
         if kept and kept["size"]:
             dropped = f", the first {show_size(kept['head'])} dropped" if kept["head"] else ""
+            if job["output_dropped_at"]:
+                dropped = f", dropped {local(job['output_dropped_at'])} to make room"
             yield name, f"{show_size(kept['size'])}{dropped}"

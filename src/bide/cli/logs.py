@@ -5,7 +5,7 @@ On a terminal escape sequences other than colours are left out, unless --raw.
 
 from bide.cli.exits import Usage
 from bide.cli.sinks import NAMES, JsonSinks, Sinks
-from bide.cli.terminal import print_json
+from bide.cli.terminal import complain, print_json
 from bide.client.http1 import ERR, OUT, quote
 
 TYPE_CHECKING = False
@@ -42,12 +42,16 @@ def execute(args: "Namespace", link: "Link") -> int:
     """Print it."""
     _check(args)
     job = link.call("GET", f"/v1/jobs/{quote(args.job)}")
+    if job["output_dropped_at"]:
+        complain(
+            f"the output of {job['id']} was dropped at {job['output_dropped_at']} to make room (see 'bide gc --help')"
+        )
     if args.grep is not None:
         return _grep(args, link, job["id"])
     if args.json and not args.follow:
         return _as_json(args, link, job)
     sinks = (JsonSinks if args.json else Sinks)(raw=args.raw, streams=STREAMS[args.stream])
-    ends = {stream: _copy(args, link, job["id"], stream, sinks) for stream in STREAMS[args.stream]}
+    ends = {stream: _copy(args, link, job, stream, sinks) for stream in STREAMS[args.stream]}
     if args.follow:
         job = _follow(link, job, sinks, ends)
     sinks.finish()
@@ -89,12 +93,13 @@ def _read(link: "Link", path: str, query: "dict[str, str | int | None]") -> "Ans
     return answer
 
 
-def _copy(args: "Namespace", link: "Link", job: str, stream: int, sinks: Sinks) -> int:
+def _copy(args: "Namespace", link: "Link", job: "Json", stream: int, sinks: Sinks) -> int:
     """Write what there is of a stream; where it ends."""
+    dropped = job["output_dropped_at"] and not args.json
     at = args.since or 0
-    for number, answer in enumerate(slices(link, job, stream, since=at, tail=args.tail)):
+    for number, answer in enumerate(slices(link, job["id"], stream, since=at, tail=args.tail)):
         start = int(answer.headers["bide-offset"])
-        if start > at and not (number == 0 and args.tail is not None):
+        if start > at and not (number == 0 and args.tail is not None) and not dropped:
             sinks.dropped(stream, at, start)
         sinks.write(stream, answer.take(), start)
         at = int(answer.headers["bide-next"])

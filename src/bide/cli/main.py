@@ -32,6 +32,8 @@ COMMANDS = {
     "up": "start the services of this project's bide.toml",
     "down": "stop the services of this project's bide.toml",
     "task": "run a task of this project's bide.toml",
+    "gc": "remove what is over and no longer kept",
+    "attend": "be there for an owner while a program runs",
     "daemon": "status, start, stop, restart or logs of the daemon",
     "doctor": "check that this machine has what bide needs",
     "completion": "a script that completes commands, options and jobs",

@@ -72,6 +72,10 @@ def configure(parser: "Parser") -> None:
         "--deadline", metavar="D", type=parse_ms, help="leave after this long, with status 75; the job goes on"
     )
     parser.add_argument("--raw", action="store_true", help="pass escape sequences through to the terminal")
+    parser.add_argument(
+        "--lifetime", choices=("free", "session", "owner"), help="end it with its session or owner (default: free)"
+    )
+    parser.add_argument("--ttl", metavar="D", type=parse_ms, help="end it this long after now, running or queued")
     _configure_limits(parser)
     turns.configure(parser)
     parser.examples(
@@ -130,8 +134,9 @@ def request_body(args: "Namespace") -> "Json":
         "key": args.key or os.urandom(16).hex(),
         "limits": _limits(args),
     }
-    body |= {key: getattr(args, key) for key in ("name", "label", "stdin", "pty", "merge")}
     body |= turns.request_fields(args)
+    body |= {key: getattr(args, key) for key in ("name", "label", "stdin", "pty", "merge", "lifetime")}
+    body["ttl_ms"] = args.ttl
     return {key: value for key, value in body.items() if value is not None}
 
 

@@ -211,4 +211,4 @@ def can_repeat(method: str, path: str, body: "Json | None") -> bool:
         return False
     if path == "/v1/jobs":
         return bool(body and body.get("key"))
-    return path == "/v1/wait" or path.endswith("/kill") or path.startswith("/v1/groups")
+    return path in ("/v1/wait", "/v1/gc") or path.endswith("/kill") or path.startswith("/v1/groups")

@@ -7,24 +7,27 @@ import contextlib
 import os
 import secrets
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Unpack
 
 from bide import config
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
+from bide.client.attending import attending
 from bide.client.groups import RemoteGroups
 from bide.client.http1 import quote
 from bide.client.sessions import RemoteSessions
 from bide.client.transport import Transport
-from bide.model.answers import slice_from_json, waited_from_json
+from bide.model.answers import collected_from_json, slice_from_json, waited_from_json
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.messages import Json, descendants_from_json, job_from_json
 from bide.model.output import Slice, Stream
 from bide.model.plans import until_to_json
-from bide.model.request import Request, RunOptions, check
+from bide.model.request import Request, RunOptions, check, check_owner
 from bide.model.requests import request_to_json
+from bide.model.retention import Collected
 from bide.model.times import ms, stamp
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
@@ -130,6 +133,17 @@ class RemoteJobs:
     async def forget(self, job: str) -> None:
         """See api.Jobs.forget."""
         await self._transport.call("DELETE", _path(job), again=False)
+
+    def attend(self, owner: str) -> AbstractAsyncContextManager[None]:
+        """See api.Upkeep.attend. If the daemon dies meanwhile, the next one is told."""
+        return attending(self._transport, check_owner(owner))
+
+    async def gc(
+        self, *, dry_run: bool = False, older_than: timedelta | None = None, owner: str | None = None
+    ) -> Collected:
+        """See api.Upkeep.gc."""
+        body: Json = {"dry_run": dry_run, "older_than_ms": ms(older_than), "owner": owner}
+        return collected_from_json(await self._transport.call("POST", "/v1/gc", body))
 
 
 class RemoteServices:

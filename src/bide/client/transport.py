@@ -58,6 +58,26 @@ class _Line:
         self._sock.close()
 
 
+class Attendance:
+    """A connection that says only that we are there."""
+
+    def __init__(self, line: _Line) -> None:
+        """Made by `Transport.attend`."""
+        self._line = line
+
+    async def over(self) -> None:
+        """Return when the other side is gone."""
+        try:
+            while True:
+                await self._line.receive()
+        except OSError:
+            return
+
+    def close(self) -> None:
+        """Leave."""
+        self._line.close()
+
+
 class Transport:
     """Connections to the daemon of one home."""
 
@@ -85,6 +105,25 @@ class Transport:
         if answer.status >= 400:
             raise error_of(answer.json(), answer.status)
         return answer.headers, answer.take()
+
+    async def attend(self, path: str) -> Attendance:
+        """A request whose answer is that we are heard for as long as the connection lasts; raises the error it carries."""
+        line = await self._connection(kept=False)
+        try:
+            await line.send(request("GET", path))
+            answer = Answer()
+            while not (answer.complete or (answer.has_head and answer.length is None)):
+                answer.feed(await line.receive())
+        except ConnectionError as error:
+            line.close()
+            raise DaemonUnavailable(home=self._home, detail="it ended before it answered") from error
+        except BaseException:
+            line.close()
+            raise
+        if answer.length is not None:
+            line.close()
+            raise error_of(answer.json(), answer.status)
+        return Attendance(line)
 
     async def _ask(self, message: bytes, again: Callable[[], bytes] | None) -> Answer:
         for attempt in range(_TRIES):

@@ -164,6 +164,7 @@ async def _serve(home: str) -> None:
             routes = Routes(
                 jobs,
                 LocalEvents(jobs.core),
+                jobs,
                 info=info,
                 end_jobs=lambda: _kill_all(jobs),
                 stop=group.cancel_scope.cancel,

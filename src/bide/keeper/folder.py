@@ -270,3 +270,24 @@ def command(path: str, line: str) -> bool:
 def remove(path: str) -> None:
     """Delete the folder with everything in it."""
     shutil.rmtree(path, ignore_errors=True)
+
+
+def write_dropped(path: str, at: datetime) -> None:
+    """Put on record that the output of an ended job is being dropped."""
+    with open(os.path.join(path, "dropped"), "wb") as file:
+        file.write(b"%d\n" % (at.timestamp() * 1000))
+
+
+def read_dropped(path: str) -> datetime | None:
+    """When the output was dropped; `None` if it was not."""
+    data = read_small(os.path.join(path, "dropped"))
+    if data is None:
+        return None
+    return instant(int(data)) if data.strip().isdigit() else instant(0)
+
+
+def remove_output(path: str) -> None:
+    """Delete what an ended job wrote and was given to read; the records stay."""
+    for name in ("out", "err", "in"):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(os.path.join(path, name))

@@ -13,6 +13,7 @@ from bide.model.job import JobId
 from bide.model.messages import Json, job_from_json, job_to_json
 from bide.model.output import Match, Slice, Stream
 from bide.model.plans import until_from_json
+from bide.model.retention import Collected, Gone
 from bide.model.times import from_ms, from_stamp, stamp
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
@@ -99,3 +100,33 @@ def event_from_json(body: Json) -> Event:
     """One move of one job."""
     at = cast("Any", from_stamp(body["at"]))
     return Event(seq=body["seq"], at=at, job=JobId(body["job"]), what=body["what"], detail=body["detail"])
+
+
+_COUNTS = (
+    *("dry_run", "forgotten", "dropped", "freed_bytes", "held_bytes", "quota_bytes"),
+    *("kept", "unseen", "unseen_bytes"),
+)
+
+
+def collected_to_json(collected: Collected) -> Json:
+    """What `gc` did, or would do."""
+    return {
+        **{key: getattr(collected, key) for key in _COUNTS},
+        "alive": list(collected.alive),
+        "gone": [_gone_to_json(one) for one in collected.gone],
+        "emptied": [_gone_to_json(one) for one in collected.emptied],
+    }
+
+
+def _gone_to_json(gone: Gone) -> Json:
+    return {"id": gone.id, "name": gone.name, "bytes": gone.bytes, "seen": gone.seen}
+
+
+def collected_from_json(body: Json) -> Collected:
+    """What `gc` did, or would do."""
+    return Collected(
+        **{key: body[key] for key in _COUNTS},
+        alive=tuple(body["alive"]),
+        gone=tuple(Gone(**one) for one in body["gone"]),
+        emptied=tuple(Gone(**one) for one in body["emptied"]),
+    )

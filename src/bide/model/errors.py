@@ -65,7 +65,7 @@ class BadSettings(BadRequest):
     """The home's settings cannot be used."""
 
     code = "bad_settings"
-    sentence = "{path}: {detail}"
+    sentence = "cannot use the settings in {path}: {detail}; correct or remove it there and try again"
 
 
 class BadProject(BadRequest):
@@ -93,7 +93,7 @@ class JobForgotten(JobNotFound):
     """The job existed and was forgotten."""
 
     code = "job_forgotten"
-    sentence = "job {job!r} was forgotten at {at}; its record and output are gone"
+    sentence = "job {job!r} was forgotten at {at} ({why}); its record and output are gone"
 
 
 class SessionNotFound(BideError):

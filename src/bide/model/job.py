@@ -10,7 +10,7 @@ from typing import NewType
 from bide.model.errors import BadRequest
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
-from bide.model.phase import PHASE_NAMES, Descendant, Kept, Phase, Queued, Usage
+from bide.model.phase import PHASE_NAMES, Descendant, Ended, Kept, Phase, Queued, Usage
 from bide.model.service import Port, Service
 from bide.model.turn import NOW, Place, Turn
 
@@ -138,6 +138,10 @@ class Job:
     """Equal for requests that would do the same."""
     phase: Phase = field(default_factory=Queued)
     facts: Facts | None = None
+    seen: bool = False
+    """Somebody was told of its end: by run, wait, get or read."""
+    output_dropped_at: datetime | None = None
+    """Its output went then, to make room for that of others; the record says how much it was."""
 
     @property
     def phase_name(self) -> str:
@@ -147,3 +151,15 @@ class Job:
     def at(self, phase: Phase) -> Job:
         """This job in another phase."""
         return replace(self, phase=phase)
+
+    def without_output(self, at: datetime) -> Job:
+        """This job, over, with its output dropped: what was written is still counted, and nothing of it is kept."""
+        phase = self.phase
+        if isinstance(phase, Ended):
+            end = replace(phase.end, out=_all_dropped(phase.end.out), err=_all_dropped(phase.end.err))
+            phase = replace(phase, end=end)
+        return replace(self, phase=phase, output_dropped_at=at)
+
+
+def _all_dropped(kept: Kept) -> Kept:
+    return Kept(kept.size, kept.size)

@@ -187,6 +187,8 @@ def job_to_json(job: Job) -> Json:
         "key": job.key,
         "parent": job.parent,
         "fingerprint": job.fingerprint,
+        "seen": job.seen,
+        "output_dropped_at": stamp(job.output_dropped_at),
         "created_at": stamp(job.created_at),
         "started_at": None,
         "ended_at": None,
@@ -253,6 +255,8 @@ def job_from_json(body: Json) -> Job:
         fingerprint=body.get("fingerprint"),
         phase=_phase_from_json(body),
         facts=_facts_from_json(body),
+        seen=body.get("seen", False),
+        output_dropped_at=from_stamp(body.get("output_dropped_at")),
     )
 
 

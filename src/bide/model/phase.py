@@ -97,6 +97,11 @@ class End:
         return self.reason is Reason.EXITED and self.exit_code == 0
 
     @property
+    def kept_bytes(self) -> int:
+        """How many bytes of its output are kept."""
+        return max(0, self.out.size - self.out.head) + max(0, self.err.size - self.err.head)
+
+    @property
     def status(self) -> int:
         """The exit status a shell would show: never 0 unless it succeeded."""
         fixed = {

@@ -130,6 +130,13 @@ def check(request: Request) -> None:
     _check_rest(request)
 
 
+def check_owner(owner: str) -> str:
+    """The owner, if it can be one."""
+    if not _OWNER.match(owner):
+        raise BadRequest(detail=f"{owner!r} cannot be an owner; use up to 100 letters, digits and . _ : @ / -")
+    return owner
+
+
 def _check_command(command: str | tuple[str, ...]) -> None:
     words = (command,) if isinstance(command, str) else command
     if not words or not words[0].strip():
@@ -147,12 +154,6 @@ def _is_encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def check_owner(owner: str) -> None:
-    """Refuse what cannot be an owner."""
-    if not _OWNER.match(owner):
-        raise BadRequest(detail=f"{owner!r} cannot be an owner; use up to 100 letters, digits and . _ : @ / -")
 
 
 def check_env(env: Mapping[str, str]) -> None:
@@ -190,11 +191,13 @@ def _check_service(request: Request) -> None:
 
 
 def _check_life(request: Request) -> None:
+    if request.lifetime not in list(Lifetime):
+        raise BadRequest(detail=f"there is no lifetime {request.lifetime!r}; use {', '.join(Lifetime)}")
     if request.ttl is not None and request.ttl <= timedelta(0):
         raise BadRequest(detail="a time to live must be above 0; leave it out for none")
     if request.session is not None:
         check_session_id(request.session)
-    elif request.lifetime is Lifetime.SESSION:
+    elif request.lifetime == Lifetime.SESSION:
         raise BadRequest(detail="only a job in a session can end with it; give the session")
     if request.language is not None and not isinstance(request.command, str):
         raise BadRequest(detail="code is one text, not a list of words")

@@ -22,6 +22,7 @@ from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
+from bide.runtime.seen import Seen
 from bide.settings import Settings
 from bide.store.store import Store
 
@@ -42,6 +43,11 @@ class Core:
     """The greatest id given so far."""
     stopping: set[str] = field(default_factory=set[str])
     """Services that somebody asked to end, so that none of them comes back."""
+    seen: Seen = field(init=False)
+
+    def __post_init__(self) -> None:
+        """With nothing seen yet."""
+        self.seen = Seen(self.keeping)
 
     @property
     def store(self) -> Store:
@@ -55,9 +61,10 @@ class Core:
             return live.job
         job_id = self.store.resolve(ref, None)
         if job_id is None:
-            at = self.store.forgotten_at(ref)
-            if at is not None:
-                raise JobForgotten(job=ref, at=stamp(at) or "")
+            tombstone = self.store.tombstone(ref)
+            if tombstone is not None:
+                at, why = tombstone
+                raise JobForgotten(job=ref, at=stamp(at) or "", why=why or "as asked")
             raise JobNotFound(job=ref)
         live = self.keeping.table.live.get(job_id)
         job = live.job if live is not None else self.store.get(job_id)

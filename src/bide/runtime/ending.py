@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from datetime import timedelta
 from typing import Any
 
 import anyio
-import anyio.to_thread
 
 from bide.api import Killed
 from bide.keeper import folder, launch
@@ -16,6 +14,7 @@ from bide.model.errors import BadRequest, InternalError, JobActive, JobEnded, Jo
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant, Ended
+from bide.runtime import forgetting
 from bide.runtime.core import Core, heard, now, size_of
 from bide.runtime.hub import Bell
 from bide.runtime.live import Live
@@ -153,18 +152,12 @@ async def command(live: Live, line: str) -> None:
     raise InternalError(detail=f"the keeper of {live.job.id} does not answer")
 
 
-async def forget(core: Core, ref: str) -> None:
-    """Remove an ended job for good."""
+async def forget(core: Core, ref: str, why: str = "") -> None:
+    """Remove an ended job for good; `why`, if not simply because somebody asked for it."""
     job = core.find(ref)
     if not isinstance(job.phase, Ended):
         raise JobActive(job=job.id)
     if _alive(core, job):
         raise BadRequest(detail=f"descendants of {job.id} still run; end them with kill before forgetting it")
     await core.settled()
-    await core.hub.settled(core.store.forget(job.id, now()))
-    gone = os.path.join(core.home.new, f"gone-{job.id}")
-    path = core.home.job(job.id)
-    if os.path.isdir(path):
-        os.rename(path, gone)
-        await anyio.to_thread.run_sync(folder.remove, gone)
-    core.keeping.events.ring()
+    await forgetting.forget(core, [job.id], now(), why)

@@ -73,12 +73,12 @@ class Hub:
             with suppress(RuntimeError):  # the loop is gone, and with it whoever would hear of this
                 self._loop.call_soon_threadsafe(self._do, function)
 
-    def call_later(self, seconds: float, function: Callable[[], None]) -> None:
-        """Run a function in the event loop, after a while."""
-        self._loop.call_later(seconds, self._do, function)
+    def call_later(self, seconds: float, function: Callable[[], None]) -> Callable[[], None]:
+        """Run a function in the event loop, after a while by a monotonic clock; what is answered takes it back."""
+        return self._loop.call_later(seconds, self._do, function).cancel
 
     def spawn(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
-        """Do some work beside everything else, until it is done or the runtime ends."""
+        """Do something beside everything else; it is cancelled when the runtime ends."""
         task = self._loop.create_task(self._work(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -87,13 +87,15 @@ class Hub:
         try:
             await work()
         except Exception:
-            log.exception("something went wrong; going on")
+            log.exception("something went wrong in the background; going on")
 
-    async def stop_work(self) -> None:
-        """End what was spawned."""
-        for task in self._tasks:
+    async def quit(self) -> None:
+        """End what was spawned, and return when it is over."""
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def settled(self, future: Future[T]) -> T:
         """The result of a write, once it is committed."""

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import resource
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -55,6 +56,12 @@ class Live:
     pause: float = 0.0
     """Seconds until the next attempt, when one failed."""
     watchers: int = 0
+    seen: bool = False
+    """Somebody was told of its end before its row was moved."""
+    awaited: int = 0
+    """How many callers wait for its end, and will be told of it first thing."""
+    stored: bool = False
+    """Its row is being moved to ended, or was."""
     changed: Bell = field(default_factory=Bell)
     output: Bell = field(default_factory=Bell)
 
@@ -155,6 +162,10 @@ class Table:
         self._names: dict[tuple[str, str], Live] = {}
         self._keys: dict[tuple[str, str], Live] = {}
         self._prints: dict[tuple[str, str], list[Live]] = {}
+        self.added: list[Callable[[Live], None]] = []
+        """Who is told of each job that becomes active."""
+        self.dropped: list[Callable[[Live], None]] = []
+        """Who is told of each job that was active: its end is in its row."""
 
     def add(self, job: Job, path: str) -> Live:
         """Hold a job as active."""
@@ -166,6 +177,8 @@ class Table:
             self._keys[job.owner, job.key] = live
         if job.fingerprint is not None:
             self._prints.setdefault((job.owner, job.fingerprint), []).append(live)
+        for told in self.added:
+            told(live)
         return live
 
     def drop(self, live: Live) -> None:
@@ -179,6 +192,8 @@ class Table:
             equal.remove(live)
             if not equal:
                 del self._prints[job.owner, job.fingerprint]
+        for told in self.dropped:
+            told(live)
 
     def with_name(self, owner: str, name: str) -> Live | None:
         """The owner's active job of this name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator, Generator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Unpack
 
@@ -14,9 +15,11 @@ from bide import settings
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.keeper import launch
 from bide.model.errors import BadRequest
-from bide.model.job import Job
+from bide.model.job import DEFAULT_OWNER, Job
+from bide.model.lifetime import Lifetime
 from bide.model.output import Slice, Stream
-from bide.model.request import Request, RunOptions, check
+from bide.model.request import Request, RunOptions, check, check_owner
+from bide.model.retention import Collected
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
 from bide.runtime import (
@@ -37,8 +40,10 @@ from bide.runtime.core import Core
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
+from bide.runtime.lifetimes import Lifetimes
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
+from bide.runtime.retention import Retention
 from bide.runtime.services import LocalServices
 from bide.runtime.sessions import LocalSessions
 from bide.runtime.sound import with_sound_store
@@ -54,6 +59,8 @@ class LocalJobs:
         self.groups: groups.LocalGroups = groups.LocalGroups(core)
         self.services: LocalServices = LocalServices(core)
         self.sessions: LocalSessions = LocalSessions(core)
+        self.lifetimes: Lifetimes = Lifetimes(core)
+        self.retention: Retention = Retention(core)
 
     @with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
@@ -66,12 +73,13 @@ class LocalJobs:
         else:
             request = Request.of(command, **options)
         self._check_store()
-        return await starting.run(self.core, request)
+        with self._present(request):
+            return await starting.run(self.core, request)
 
     @with_sound_store
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""
-        found = self.core.with_facts(self.core.find(job))
+        found = self.core.with_facts(self.core.seen.mark(self.core.find(job)))
         # A tree may have thousands of descriptors to look at.
         return await anyio.to_thread.run_sync(ports.with_ports, self.core, found) if ports.may_listen(found) else found
 
@@ -79,6 +87,7 @@ class LocalJobs:
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
         """See api.Jobs.list."""
         self._check_store()
+        self.core.seen.write()
         await self.core.settled()
         where = lineage.resolved(self.core, where)
         page = self.core.store.page(where, limit, before)
@@ -97,7 +106,8 @@ class LocalJobs:
         timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
     ) -> Waited:
         """See api.Jobs.wait."""
-        return await waiting.wait(self.core, list(jobs), mode, until, timeout)
+        waited = await waiting.wait(self.core, list(jobs), mode, until, timeout)
+        return replace(waited, jobs=tuple(self.core.seen.mark(job) for job in waited.jobs))
 
     @with_sound_store
     async def read(
@@ -143,6 +153,27 @@ class LocalJobs:
     async def forget(self, job: str) -> None:
         """See api.Jobs.forget."""
         await ending.forget(self.core, job)
+
+    @contextlib.asynccontextmanager
+    async def attend(self, owner: str) -> AsyncGenerator[None]:
+        """See api.Upkeep.attend."""
+        with self.lifetimes.attending(check_owner(owner)):
+            yield
+
+    @with_sound_store
+    async def gc(
+        self, *, dry_run: bool = False, older_than: timedelta | None = None, owner: str | None = None
+    ) -> Collected:
+        """See api.Upkeep.gc."""
+        if older_than is not None and not timedelta(0) <= older_than <= settings.LONGEST:
+            raise BadRequest(detail="an age is from 0, which forgets every job that is over, to 36500 days")
+        return await self.retention.collect(dry_run=dry_run, older_than=older_than, owner=owner)
+
+    def _present(self, request: Request) -> contextlib.AbstractContextManager[None]:
+        """Whoever waits for a job that lives with its owner is there."""
+        if request.lifetime != Lifetime.OWNER or request.background:
+            return contextlib.nullcontext()
+        return self.lifetimes.attending(request.owner or DEFAULT_OWNER)
 
     def _check_store(self) -> None:
         """A database that was deleted or replaced under us is made anew from the job folders."""
@@ -192,8 +223,11 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
     starting.raise_file_limit()
     with _opened(home) as core:
         services.take_up(core)
+        jobs = LocalJobs(core)
+        core.hub.spawn(jobs.retention.run)
         try:
-            yield LocalJobs(core)
+            yield jobs
         finally:
+            core.seen.write()
             with anyio.CancelScope(shield=True):
-                await core.hub.stop_work()
+                await core.hub.quit()

@@ -161,5 +161,6 @@ class Moving:
                 self.hub.call_later(_STORE_AGAIN, lambda: self._store_end(live, phase))
             self.events.ring()
 
-        future = self.store.end(live.job.id, phase)
+        live.stored = True
+        future = self.store.end(live.job.id, phase, seen=live.seen or live.awaited > 0)
         future.add_done_callback(lambda _: self.hub.call_soon(committed))

@@ -97,6 +97,7 @@ async def read(
     """One slice; with `follow`, an empty one only when the time is up or nothing will come."""
     _check(offset or 0, limit, lines or 0)
     job = core.find(ref)
+    core.seen.mark(job)
     if lines is not None:
         return _tail_lines(core, job, stream, lines, limit)
     start = offset or 0
@@ -110,6 +111,7 @@ async def read(
                 found = slice_at(core, live.job, stream, start, limit)
                 if not found.data and not live.ended:
                     await event.wait()
+    core.seen.mark(live.job)
     return found if found.data else slice_at(core, live.job, stream, start, limit)
 
 
@@ -123,6 +125,7 @@ async def grep(core: Core, ref: str, stream: Stream, offset: int, limit: int, pa
     _check(offset, limit)
     wanted = compile_pattern(pattern)
     job = core.find(ref)
+    core.seen.mark(job)
     return await anyio.to_thread.run_sync(_grep, core, job, stream, offset, limit, wanted)
 
 

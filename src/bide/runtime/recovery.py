@@ -11,6 +11,7 @@ from bide.keeper import ends, folder, groups, launch
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
 from bide.runtime import places, spares
+from bide.runtime.forgetting import DROP, FORGET, finish
 from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
 from bide.runtime.queue import Queue
@@ -19,8 +20,6 @@ from bide.store.store import Store, quarantine
 
 log = logging.getLogger(__name__)
 
-GONE = "gone-"
-"""What the folder of a job is called in `new`, before its id, while it is being forgotten."""
 _BATCH = 500
 
 
@@ -88,7 +87,8 @@ def _read_job(home: Home, name: str) -> Job | None:
     job = spec[0].at(Queued())
     ended = ends.read(job, path)
     if ended is not None:
-        return job.at(ended)
+        dropped_at = folder.read_dropped(path)
+        return job.at(ended) if dropped_at is None else job.at(ended).without_output(dropped_at)
     started = folder.read_started(path)
     if started is not None and started.ticks:
         return job.at(Running(started_at=started.at, pid=started.pid))
@@ -111,8 +111,8 @@ def recover(home: Home, keeping: Keeping, queue: Queue) -> None:
     active = keeping.store.active()
     known = {str(job.id) for job in active}
     for name in os.listdir(home.new):
-        if name.startswith(GONE):
-            _forget(home, keeping, name)
+        if name.startswith((FORGET, DROP)):
+            finish(home, keeping.store, name)
         elif name.startswith(spares.PREFIX):
             folder.remove(os.path.join(home.new, name))
         elif name not in known and (job := _take_up(home, name)) is not None:
@@ -125,15 +125,6 @@ def recover(home: Home, keeping: Keeping, queue: Queue) -> None:
             keeping.recover(live)
     queue.open()
     groups.sweep({str(job.id) for job in active})
-
-
-def _forget(home: Home, keeping: Keeping, name: str) -> None:
-    """Finish what was begun: if its row is gone the folder goes as well, else it comes back."""
-    path, job = os.path.join(home.new, name), name.removeprefix(GONE)
-    if keeping.store.get(job) is not None and not os.path.exists(home.job(job)):
-        os.rename(path, home.job(job))
-    else:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _take_up(home: Home, name: str) -> Job | None:

@@ -7,8 +7,9 @@ import os
 import random
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
@@ -19,6 +20,7 @@ from bide.api import Ran
 from bide.keeper import folder, groups, holding, launch
 from bide.keeper.groups import Group
 from bide.kinds import base as kinds
+from bide.model.dedup import Policy
 from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse, QueueFull
 from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
@@ -40,15 +42,18 @@ async def run(core: Core, request: Request) -> Ran:
     request = lineage.owned(core, entering.owned(core, request))
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
-    return await answer(core, request, live, joined)
+    with _awaiting(None if request.background else live):
+        return await answer(core, request, live, joined)
 
 
 def _find_joined(core: Core, request: Request) -> Job | None:
-    if request.key is None or request.new_key:
-        return dedup.find(core, request)
-    owner = request.owner or DEFAULT_OWNER
-    live = core.keeping.table.with_key(owner, request.key)
-    return live.job if live is not None else core.store.by_key(owner, request.key) or dedup.find(core, request)
+    if request.key is not None and not request.new_key:
+        owner = request.owner or DEFAULT_OWNER
+        live = core.keeping.table.with_key(owner, request.key)
+        known = live.job if live is not None else core.store.by_key(owner, request.key)
+        if known is not None:
+            return known
+    return dedup.find(core, entering.entered(core, request)) if request.dedup.policy is not Policy.NEW else None
 
 
 def _accept(core: Core, request: Request) -> Live:
@@ -243,7 +248,7 @@ async def answer(core: Core, request: Request, live: Live | None, joined: Job | 
             else:
                 await readiness.ready_or_ended(live)
         deferred = not live.ended and (request.service is None or not readiness.is_ready(live))
-    job = _now(core, live, joined)
+    job = core.seen.mark(_now(core, live, joined))
     return Ran(
         job=core.with_facts(job),
         joined=joined is not None,
@@ -269,3 +274,15 @@ def _now(core: Core, live: Live | None, joined: Job | None) -> Job:
         return live.job
     assert joined is not None  # noqa: S101 - one of the two is always there
     return core.find(joined.id)
+
+
+@contextmanager
+def _awaiting(live: Live | None) -> Generator[None]:
+    """While inside, its end is as good as told."""
+    if live is not None:
+        live.awaited += 1
+    try:
+        yield
+    finally:
+        if live is not None:
+            live.awaited -= 1

@@ -63,11 +63,9 @@ def move(connection: sqlite3.Connection, query: str, values: Values) -> bool:
     return True
 
 
-def forget(connection: sqlite3.Connection, values: Values) -> bool:
-    """Replace an ended job by a tombstone; False if there is no such job."""
-    if not connection.execute(QUERIES["bury_job"], values).rowcount:
-        return False
-    connection.execute(QUERIES["delete_job"], values)
-    event: Values = {"job": values["id"], "what": "forgotten", "at": values["at"], "detail": ""}
-    connection.execute(QUERIES["insert_event"], event)
-    return True
+def forget(connection: sqlite3.Connection, values: Values) -> int:
+    """Replace ended jobs by tombstones; how many there were."""
+    if not connection.execute(QUERIES["bury_jobs"], values).rowcount:
+        return 0
+    connection.execute(QUERIES["forget_events"], values)
+    return connection.execute(QUERIES["delete_jobs"], values).rowcount

@@ -2,27 +2,27 @@
 
 -- columns
 -- What a job is read from, in the order that rows.py unpacks.
-seq, created_at, id, name, owner, session, label, key, parent, fingerprint, pid, started_at, ended_at, spec, end
+seq, created_at, id, name, owner, session, label, key, parent, fingerprint, pid, started_at, ended_at, spec, end, seen, output_dropped_at
 
 -- insert_job
 -- Record a job, unless its id belonged to one that was forgotten.
 INSERT INTO jobs
-    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end)
+    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end, seen, bytes, output_dropped_at)
 SELECT :id, :name, :kind, :owner, :session, :label, :key, :parent, :fingerprint,
-    :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end
+    :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end, :seen, :bytes, :output_dropped_at
 WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE id = :id)
 
 -- add_job
 -- Record a job found on disk, unless its id is known; a key or an active name that another job holds is left out.
 INSERT INTO jobs
-    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end)
+    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end, seen, bytes, output_dropped_at)
 SELECT :id,
     CASE WHEN :phase = 'ended' OR NOT EXISTS (
         SELECT 1 FROM jobs WHERE name = :name AND owner = :owner AND phase <> 'ended'
     ) THEN :name END,
     :kind, :owner, :session, :label,
     CASE WHEN NOT EXISTS (SELECT 1 FROM jobs WHERE owner = :owner AND key = :key) THEN :key END,
-    :parent, :fingerprint, :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end
+    :parent, :fingerprint, :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end, :seen, :bytes, :output_dropped_at
 WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE id = :id)
 ON CONFLICT (id) DO NOTHING
 
@@ -33,18 +33,32 @@ WHERE id = :id AND phase = 'queued'
 
 -- end_job
 -- Move a job from queued or running to ended; what is known of its start is kept where the end does not say.
-UPDATE jobs SET phase = 'ended', reason = :reason, ended_at = :ended_at, end = :end,
+UPDATE jobs SET phase = 'ended', reason = :reason, ended_at = :ended_at, end = :end, seen = :seen, bytes = :bytes,
     started_at = coalesce(:started_at, started_at), pid = coalesce(:pid, pid)
 WHERE id = :id AND phase IN ('queued', 'running')
 
--- bury_job
--- Leave a tombstone for an ended job.
-INSERT INTO forgotten (id, name, owner, at)
-SELECT id, name, owner, :at FROM jobs WHERE id = :id AND phase = 'ended'
+-- bury_jobs
+-- Leave tombstones for ended jobs.
+INSERT INTO forgotten (id, name, owner, at, why)
+SELECT id, name, owner, :at, :why FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND phase = 'ended'
 
--- delete_job
--- Remove a job's row.
-DELETE FROM jobs WHERE id = :id
+-- delete_jobs
+-- Remove the rows of ended jobs.
+DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND phase = 'ended'
+
+-- forget_events
+-- Record that ended jobs are being forgotten.
+INSERT INTO events (at, job, what, detail)
+SELECT :at, id, 'forgotten', :why FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND phase = 'ended'
+
+-- drop_outputs
+-- Say that the outputs of ended jobs are gone.
+UPDATE jobs SET bytes = 0, output_dropped_at = coalesce(output_dropped_at, :at)
+WHERE id IN (SELECT value FROM json_each(:ids)) AND phase = 'ended'
+
+-- mark_seen
+-- Say that somebody was told of the ends of these jobs.
+UPDATE jobs SET seen = 1 WHERE id IN (SELECT value FROM json_each(:ids)) AND phase = 'ended' AND seen = 0
 
 -- insert_event
 -- Record a move.
@@ -162,12 +176,12 @@ SELECT id FROM jobs INDEXED BY jobs_name
 WHERE name = :name AND (:owner IS NULL OR owner = :owner)
 ORDER BY seq DESC LIMIT 1
 
--- forgotten_at
--- When the job with this id was forgotten, or else the last one with this name.
-SELECT at FROM (
-    SELECT 0 AS rank, at FROM forgotten WHERE id = :ref
+-- tombstone
+-- When and why the job with this id was forgotten, or else the last one with this name.
+SELECT at, why FROM (
+    SELECT 0 AS rank, at, why FROM forgotten WHERE id = :ref
     UNION ALL
-    SELECT 1, max(at) FROM forgotten WHERE name = :ref
+    SELECT 1, max(at), why FROM forgotten WHERE name = :ref
 ) WHERE at IS NOT NULL ORDER BY rank LIMIT 1
 
 -- list_events
@@ -182,3 +196,30 @@ WHERE job = :job AND seq > :after ORDER BY seq LIMIT :limit
 -- last_event
 -- The number of the newest event, 0 before the first.
 SELECT coalesce(max(seq), 0) FROM events
+
+-- past_sums
+-- How many ended jobs there are, seen and unseen, and what their outputs hold.
+SELECT seen, count(*), coalesce(sum(bytes), 0) FROM jobs INDEXED BY jobs_past WHERE ended_at IS NOT NULL GROUP BY seen
+
+-- past_jobs
+-- Ended jobs in the order in which they go, of those seen or those unseen, between two times and after a place.
+SELECT ended_at, seq, id, name, bytes, json_extract(end, '$.survivors') FROM jobs INDEXED BY jobs_past
+WHERE ended_at IS NOT NULL AND seen = :seen AND ended_at >= :since AND ended_at <= :until AND bytes >= :least
+    AND (ended_at, bytes, seq) > (:after_at, :after_bytes, :after_seq) AND (:owner IS NULL OR owner = :owner)
+ORDER BY ended_at, bytes, seq LIMIT :limit
+
+-- prune_tombstones
+-- Forget that old jobs were forgotten.
+DELETE FROM forgotten WHERE rowid IN (
+    SELECT rowid FROM forgotten INDEXED BY forgotten_at WHERE at < :at ORDER BY at LIMIT :limit
+)
+
+-- tombstone_before
+-- When the last tombstone that is one too many was made.
+SELECT at FROM forgotten INDEXED BY forgotten_at ORDER BY at DESC LIMIT 1 OFFSET :most
+
+-- prune_events
+-- Forget the oldest events.
+DELETE FROM events WHERE seq IN (
+    SELECT seq FROM events WHERE seq <= (SELECT max(seq) FROM events) - :most ORDER BY seq LIMIT :limit
+)

@@ -41,13 +41,15 @@ def job_values(job: Job) -> Values:
         "phase": job.phase_name,
         "created_at": to_ms(job.created_at),
         "spec": json.dumps(spec_to_json(job.spec)),
-        **phase_values(job.phase),
+        **phase_values(job.phase, seen=job.seen),
+        "output_dropped_at": None if job.output_dropped_at is None else to_ms(job.output_dropped_at),
     }
 
 
-def phase_values(phase: Phase) -> Values:
-    """The facts of a phase, with `None` for those it does not have."""
+def phase_values(phase: Phase, *, seen: bool = False) -> Values:
+    """The facts of a phase, with `None` for those it does not have; of an ended job also what its output holds."""
     values: Values = {"reason": None, "pid": None, "started_at": None, "ended_at": None, "end": None}
+    values |= {"seen": int(seen), "bytes": 0}
     if isinstance(phase, Running | Ended):
         values["pid"] = phase.pid
         values["started_at"] = None if phase.started_at is None else to_ms(phase.started_at)
@@ -55,6 +57,7 @@ def phase_values(phase: Phase) -> Values:
         values["reason"] = str(phase.end.reason)
         values["ended_at"] = to_ms(phase.ended_at)
         values["end"] = json.dumps(end_to_json(phase.end))
+        values["bytes"] = phase.end.kept_bytes
     return values
 
 
@@ -69,10 +72,9 @@ def event_values(job: str, values: Values) -> Values:
 
 def to_job(row: Row) -> Job:
     """The job of a row with the `columns` of queries.sql."""
-    _, created_at, id_, name, owner, session, label, key, parent, fingerprint, pid, started_at, ended_at, spec, end = (
-        row
-    )
-    return Job(
+    _, created_at, id_, name, owner, session, label, key, parent, fingerprint, *rest = row
+    pid, started_at, ended_at, spec, end, seen, dropped_at = rest
+    job = Job(
         id=JobId(id_),
         spec=spec_from_json(json.loads(spec)),
         created_at=from_ms(created_at),
@@ -84,7 +86,9 @@ def to_job(row: Row) -> Job:
         parent=parent,
         fingerprint=fingerprint,
         phase=_to_phase(pid, started_at, ended_at, end),
+        seen=bool(seen),
     )
+    return job if dropped_at is None else job.without_output(from_ms(dropped_at))
 
 
 def _to_phase(pid: int | None, started_at: int | None, ended_at: int | None, end: str | None) -> Phase:

@@ -1,5 +1,6 @@
 """Store: rows in, Jobs out. The database is an index of the job folders and can be rebuilt from them."""
 
+import json
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from bide.store import moves
 from bide.store.faults import fault
 from bide.store.migrate import migrate
 from bide.store.pages import Place, check_limit, page_query
+from bide.store.past import PastJobs
 from bide.store.queries import QUERIES
 from bide.store.rows import Event, Row, Values, from_ms, job_values, phase_values, to_event, to_job, to_ms
 from bide.store.sessions import SessionRows
@@ -56,6 +58,7 @@ class Store:
         self._inode = _inode(self._path)
         self._writer = Writer(self._connection, self._path)
         self.sessions: SessionRows = SessionRows(self._writer, self._rows)
+        self.past: PastJobs = PastJobs(self._writer, self._path, lambda: _connect(self._path, "ro"))
 
     def close(self) -> None:
         """Finish the writes asked for, checkpoint and close. The second time does nothing.
@@ -63,6 +66,7 @@ class Store:
         What was made at the path since the file was moved from it is left alone.
         """
         self._writer.close()
+        self.past.close()
         with self._reading:
             self._reader.close()
         if not self.moved():
@@ -104,15 +108,15 @@ class Store:
         values: Values = {"id": id, **phase_values(Running(started_at, pid))}
         return self._writer.submit(lambda connection: moves.move(connection, "start_job", values), lazy=True)
 
-    def end(self, id: str, ended: Ended) -> Future[bool]:  # noqa: A002
+    def end(self, id: str, ended: Ended, *, seen: bool = False) -> Future[bool]:  # noqa: A002
         """Move a queued or running job to ended; False if it is neither. The first end stays."""
-        values: Values = {"id": id, **phase_values(ended)}
+        values: Values = {"id": id, **phase_values(ended, seen=seen)}
         return self._writer.submit(lambda connection: moves.move(connection, "end_job", values), lazy=True)
 
-    def forget(self, id: str, at: datetime) -> Future[bool]:  # noqa: A002
+    def forget(self, id: str, at: datetime, why: str = "") -> Future[bool]:  # noqa: A002
         """Replace an ended job by a tombstone; False if there is no ended job with this id."""
-        values: Values = {"id": id, "at": to_ms(at)}
-        return self._writer.submit(lambda connection: moves.forget(connection, values))
+        values: Values = {"ids": json.dumps([id]), "at": to_ms(at), "why": why}
+        return self._writer.submit(lambda connection: moves.forget(connection, values) > 0)
 
     def add(self, jobs: Sequence[Job]) -> Future[int]:
         """Record jobs found on disk, in any phase and in the order given; how many were not known before.
@@ -164,10 +168,10 @@ class Store:
                 return found
         return None
 
-    def forgotten_at(self, ref: str) -> datetime | None:
-        """When the job with this id was forgotten, or else the last one with this name."""
-        rows = self._rows(QUERIES["forgotten_at"], {"ref": ref})
-        return from_ms(rows[0][0]) if rows else None
+    def tombstone(self, ref: str) -> tuple[datetime, str] | None:
+        """When the job with this id was forgotten, or else the last one with this name, and why if that is known."""
+        rows = self._rows(QUERIES["tombstone"], {"ref": ref})
+        return (from_ms(rows[0][0]), rows[0][1]) if rows else None
 
     def page(self, where: Filter, limit: int, before: str | None) -> Page:
         """The newest jobs that pass the filter, at most `limit`; with `before`, those after that page.

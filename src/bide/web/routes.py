@@ -11,14 +11,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
-from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Ran, Sessions
+from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Ran, Sessions, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
-from bide.web import sessions
+from bide.web import sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
@@ -48,7 +48,7 @@ STATUSES = {
     "internal_error": 500,
 }
 
-_WITH_NAME = ("jobs", "groups", "services", "sessions")
+_WITH_NAME = ("jobs", "groups", "services", "sessions", "owners")
 """What follows these in a path is an id or a name."""
 _WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 _SEND: dict[str, fields.Kind] = {
@@ -73,6 +73,7 @@ class Routes:
         self,
         jobs: Jobs,
         events: Events,
+        upkeep: Upkeep,
         *,
         info: Callable[[], dict[str, Any]],
         end_jobs: Callable[[], Awaitable[None]],
@@ -81,6 +82,7 @@ class Routes:
         """`info` describes the daemon, `end_jobs` kills what it keeps, `stop` lets it end."""
         self.jobs = jobs
         self.events = events
+        self.upkeep = upkeep
         self.info = info
         self.end_jobs = end_jobs
         self.stop = stop
@@ -118,7 +120,8 @@ class Routes:
     async def on_run(self, request: HttpRequest, reply: Reply, _: str) -> None:
         wanted = request_from_json(request.json())
         if request.query.get("follow") == "1":
-            await run_and_follow(self.jobs, wanted, reply)
+            async with upkeep.present(self.upkeep, wanted.lifetime, wanted.owner):
+                await run_and_follow(self.jobs, wanted, reply)
             return
         await reply.json(ran_to_json(await self.jobs.run(wanted)))
 
@@ -163,7 +166,9 @@ class Routes:
     async def on_follow(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
         starts = {stream: _number(query, stream, 0) for stream in Stream}
-        await follow(self.jobs, await self.jobs.get(job), starts, reply, tail=_number(query, "tail", None))
+        found = await self.jobs.get(job)
+        async with upkeep.present(self.upkeep, found.spec.lifetime, found.owner):
+            await follow(self.jobs, found, starts, reply, tail=_number(query, "tail", None))
 
     async def on_send(self, request: HttpRequest, reply: Reply, job: str) -> None:
         body = fields.given(request.json(), _SEND, "'send'")
@@ -206,6 +211,12 @@ class Routes:
 
     async def on_events(self, request: HttpRequest, reply: Reply, _: str) -> None:
         await follow_events(self.events, _number(request.query, "after", None), request.query.get("job"), reply)
+
+    async def on_attend(self, _: HttpRequest, reply: Reply, owner: str) -> None:
+        await upkeep.attend(self.upkeep, owner, reply)
+
+    async def on_gc(self, request: HttpRequest, reply: Reply, _: str) -> None:
+        await upkeep.collect(self.upkeep, request, reply)
 
     async def on_daemon(self, _: HttpRequest, reply: Reply, __: str) -> None:
         await reply.json(self.info())
@@ -286,6 +297,8 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("DELETE", "v1/sessions/*"): _of_sessions(sessions.end),
     ("GET", "v1/sessions/*/jobs/*"): _of_sessions(sessions.show_job),
     ("GET", "v1/events"): Routes.on_events,
+    ("GET", "v1/owners/*/attend"): Routes.on_attend,
+    ("POST", "v1/gc"): Routes.on_gc,
     ("GET", "v1/daemon"): Routes.on_daemon,
     ("POST", "v1/daemon/stop"): Routes.on_stop,
 }

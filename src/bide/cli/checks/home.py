@@ -3,6 +3,7 @@
 import os
 
 from bide.cli.checks.finding import Finding
+from bide.cli.checks.settings import check_settings
 from bide.cli.daemon import info
 from bide.cli.units import show_size
 from bide.client.start import SOCKET
@@ -29,6 +30,7 @@ def home_checks(link: "Link") -> "Iterator[Finding]":
     yield check_filesystem(filesystem_of(folder))
     disk = os.statvfs(folder)
     yield check_space(disk.f_bavail * disk.f_frsize)
+    yield check_settings(link.home)
     yield check_daemon(link)
     yield check_keeper(KEEPER)
 

@@ -1,0 +1,93 @@
+"""Removing what is over, so that a crash at any moment leaves row and folder in agreement.
+
+An intention comes first: a list of the jobs in `new`, on disk. Then the rows change, in one commit, and only then do
+files go; at last the list does. A runtime that finds such a list on its start finishes what the rows say was begun, and
+takes back the rest. All of it is done in a thread, which goes on when the caller is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+
+import anyio.to_thread
+
+from bide.keeper import folder
+from bide.runtime.core import Core
+from bide.runtime.home import Home
+from bide.store.store import Store
+
+FORGET = "forget-"
+"""What the list of jobs that are being forgotten is called in `new`, before a random word."""
+DROP = "drop-"
+"""What the list of jobs whose output is being dropped is called."""
+
+
+async def forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
+    """Forget these ended jobs: record, output and folder."""
+    await anyio.to_thread.run_sync(_forget, core, ids, at, why)
+
+
+def _forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
+    intention = _intend(core.home, FORGET, ids)
+    try:
+        core.store.past.forget(ids, at, why).result()
+    except Exception:
+        os.unlink(intention)
+        raise
+    _remove(core.home, ids)
+    os.unlink(intention)
+    core.hub.call_soon(core.keeping.events.ring)
+
+
+def _remove(home: Home, ids: Sequence[str]) -> None:
+    for job in ids:
+        folder.remove(home.job(job))
+
+
+async def drop_outputs(core: Core, ids: Sequence[str], at: datetime) -> None:
+    """Drop the outputs of these ended jobs. Their records stay, and say so."""
+    await anyio.to_thread.run_sync(_drop, core, ids, at)
+
+
+def _drop(core: Core, ids: Sequence[str], at: datetime) -> None:
+    intention = _intend(core.home, DROP, ids)
+    for job in ids:
+        with contextlib.suppress(FileNotFoundError):  # the folder may have been removed by hand
+            folder.write_dropped(core.home.job(job), at)
+    core.store.past.drop_outputs(ids, at).result()
+    for job in ids:
+        folder.remove_output(core.home.job(job))
+    os.unlink(intention)
+
+
+def _intend(home: Home, what: str, ids: Sequence[str]) -> str:
+    path = os.path.join(home.new, what + secrets.token_hex(8))
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, json.dumps(list(ids)).encode())
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    return path
+
+
+def finish(home: Home, store: Store, name: str) -> None:
+    """Finish, or take back, what a list in `new` says was begun by a runtime that is gone."""
+    path = os.path.join(home.new, name)
+    try:
+        ids: list[str] = json.loads(folder.read_small(path) or b"[]")
+    except ValueError:
+        ids = []  # it was being written, and nothing was begun
+    for job in ids:
+        if name.startswith(FORGET):
+            if store.get(job) is None:
+                folder.remove(home.job(job))
+        elif (at := folder.read_dropped(home.job(job))) is not None:
+            store.past.drop_outputs([job], at).result()
+            folder.remove_output(home.job(job))
+    os.unlink(path)

@@ -1,0 +1,156 @@
+"""Ended jobs as retention needs them: in the order in which they go, by a connection of its own.
+
+Its reads may take a while (a sum over a million jobs) and are made for threads: nobody who reads a job waits for them.
+Its writes are a few statements for many jobs, so that they hold the writer for some milliseconds at a time.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from bide.model.messages import descendants_from_json
+from bide.model.phase import Descendant
+from bide.store import moves
+from bide.store.faults import fault
+from bide.store.queries import QUERIES
+from bide.store.rows import Row, Values, from_ms, to_ms
+from bide.store.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the order to go on: after the job of this time, size and number."""
+
+    at: int = -1
+    bytes: int = -1
+    seq: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PastRow:
+    """An ended job."""
+
+    place: Place
+    id: str
+    name: str | None
+    ended_at: datetime
+    bytes: int
+    survivors: tuple[Descendant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """How many ended jobs there are, and what their outputs hold, by whether they were seen."""
+
+    seen: int = 0
+    unseen: int = 0
+    seen_bytes: int = 0
+    unseen_bytes: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """What all of them hold."""
+        return self.seen_bytes + self.unseen_bytes
+
+
+class PastJobs:
+    """The ended jobs of one store."""
+
+    def __init__(self, writer: Writer, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+        """Connects when it is first read."""
+        self._writer = writer
+        self._path = path
+        self._connect = connect
+        self._reader: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def sums(self) -> Sums:
+        """How many there are, and what they hold."""
+        found = {seen: (count, held) for seen, count, held in self._rows("past_sums", {})}
+        (unseen, unseen_bytes), (seen, seen_bytes) = found.get(0, (0, 0)), found.get(1, (0, 0))
+        return Sums(seen, unseen, seen_bytes, unseen_bytes)
+
+    def page(
+        self,
+        place: Place,
+        limit: int,
+        *,
+        seen: bool,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        with_output: bool = False,
+        owner: str | None = None,
+    ) -> list[PastRow]:
+        """The next ones after a place, the oldest first; only those that ended between two times, both included."""
+        values: Values = {
+            "seen": int(seen),
+            "since": -1 if since is None else to_ms(since),
+            "until": (1 << 62) if until is None else to_ms(until),
+            "least": int(with_output),
+            "owner": owner,
+            "after_at": place.at,
+            "after_bytes": place.bytes,
+            "after_seq": place.seq,
+            "limit": limit,
+        }
+        return [_to_past(row) for row in self._rows("past_jobs", values)]
+
+    def forget(self, ids: Sequence[str], at: datetime, why: str) -> Future[int]:
+        """Replace these ended jobs by tombstones; how many there were."""
+        values: Values = {"ids": json.dumps(list(ids)), "at": to_ms(at), "why": why}
+        return self._writer.submit(lambda connection: moves.forget(connection, values))
+
+    def drop_outputs(self, ids: Sequence[str], at: datetime) -> Future[int]:
+        """Say that the outputs of these ended jobs are gone."""
+        return self._change("drop_outputs", {"ids": json.dumps(list(ids)), "at": to_ms(at)})
+
+    def mark_seen(self, ids: Sequence[str]) -> Future[int]:
+        """Say that somebody was told how these jobs ended. Not synced: what is lost is kept longer."""
+        return self._change("mark_seen", {"ids": json.dumps(list(ids))}, lazy=True)
+
+    def prune_events(self, most: int, limit: int) -> Future[int]:
+        """Remove events beyond the newest `most`, at most `limit` at a time; how many were removed."""
+        return self._change("prune_events", {"most": most, "limit": limit}, lazy=True)
+
+    def prune_tombstones(self, before: datetime, limit: int) -> Future[int]:
+        """Remove tombstones made before a time, at most `limit` at a time; how many were removed."""
+        return self._change("prune_tombstones", {"at": to_ms(before), "limit": limit}, lazy=True)
+
+    def tombstones_until(self, most: int) -> datetime | None:
+        """The time before which tombstones are too many; `None` if there are no more than `most`."""
+        rows = self._rows("tombstone_before", {"most": most})
+        return from_ms(rows[0][0]) + timedelta(milliseconds=1) if rows else None
+
+    def close(self) -> None:
+        """Read no more."""
+        with self._lock:
+            self._closed = True
+            if self._reader is not None:
+                self._reader.close()
+
+    def _change(self, query: str, values: Values, *, lazy: bool = False) -> Future[int]:
+        return self._writer.submit(lambda connection: connection.execute(QUERIES[query], values).rowcount, lazy=lazy)
+
+    def _rows(self, query: str, values: Values) -> list[Row]:
+        try:
+            with self._lock:
+                if self._closed:
+                    raise RuntimeError("the store is closed")
+                if self._reader is None:
+                    self._reader = self._connect()
+                    self._reader.execute("PRAGMA query_only = ON")
+                return self._reader.execute(QUERIES[query], values).fetchall()
+        except sqlite3.Error as error:
+            raise fault(error, self._path) from error
+
+
+def _to_past(row: Row) -> PastRow:
+    ended_at, seq, id_, name, held, survivors = row
+    found = descendants_from_json(json.loads(survivors)) if survivors else ()
+    return PastRow(Place(ended_at, held, seq), id_, name, from_ms(ended_at), held, found)
