@@ -164,6 +164,7 @@ print(session.vars["items"])
 
 
 async def test_where_a_session_keeps_things_is_not_told_to_its_jobs_jobs(remote: Jobs, folder: Path) -> None:
+    await remote.sessions.start("s1")
     ran = await run_in(
         remote, folder, "print(cmd('sh', '-c', 'echo $BIDE_SESSION,$BIDE_SESSION_FOLDER').exec().result().stdout)"
     )

@@ -76,12 +76,13 @@ async def test_a_job_has_its_parents_owner_unless_it_has_one(jobs: Jobs, home: P
 
 
 async def test_a_job_belongs_to_the_session_of_the_job_that_started_it(jobs: Jobs, home: Path) -> None:
-    parent = (await jobs.run("true")).job
+    await jobs.sessions.start("s1")
+    parent = (await jobs.run("true", session="s1")).job
     ran = await jobs.run("echo $BIDE_SESSION,$BIDE_SESSION_FOLDER", base_env=inside(parent, home, BIDE_SESSION="s1"))
-    assert ran.job.session == "s1"
+    assert (ran.job.session, ran.job.id) == ("s1", "job-s1-2")
     assert ran.out is not None
     assert ran.out.data == b"s1,\n"
-    for odd in ("", "../x", "a b"):
+    for odd in ("", "../x", "a b", "ended"):
         assert (await jobs.run("true", base_env=inside(parent, home, BIDE_SESSION=odd))).job.session is None
 
 

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -24,9 +23,6 @@ from bide import Reason
 from bide.api import Jobs, Upkeep
 from bide.model.errors import BadRequest
 from bide.model.lifetime import Lifetime
-from bide.runtime.core import Core
-from bide.runtime.lifetimes import end_with_session
-from bide.runtime.local import LocalJobs
 
 GRACE = timedelta(seconds=0.3)
 MOMENT = timedelta(seconds=0.6)
@@ -166,23 +162,11 @@ async def test_after_a_restart_the_time_of_grace_begins_anew(home: Path) -> None
         assert (end.by, end.reason) == ("owner gone", Reason.KILLED)
 
 
-def move(core: Core, job: str, session: str, lifetime: Lifetime) -> None:
-    """As if it had been started in that session."""
-    live = core.keeping.table.live[job]
-    live.job = replace(live.job, session=session, spec=replace(live.job.spec, lifetime=lifetime))
-
-
-async def test_what_lives_with_a_session_ends_with_it(local: Jobs) -> None:
-    core = cast("LocalJobs", local).core
-    in_session = [await start(local, "agent-1", Lifetime.FREE) for _ in range(3)]
-    move(core, in_session[0], "s1", Lifetime.SESSION)
-    move(core, in_session[1], "s1", Lifetime.FREE)
-    move(core, in_session[2], "s2", Lifetime.SESSION)
-    killed = await end_with_session(core, "s1")
-    assert [(one.job.id, one.verified_empty) for one in killed] == [(in_session[0], True)]
-    assert (await end_of(local, in_session[0])).end.by == "session ended"
-    assert [(await local.get(job)).phase_name for job in in_session[1:]] == ["running", "running"]
-    assert await end_with_session(core, "nobody") == []
+async def test_what_lives_with_a_session_ends_with_it(jobs: Jobs) -> None:
+    session = (await jobs.sessions.start()).session.id
+    job = (await jobs.run("sleep 1000", session=session, lifetime=Lifetime.SESSION, background=True)).job.id
+    await jobs.sessions.end(session)
+    assert (await end_of(jobs, job)).end.reason is Reason.KILLED
 
 
 async def test_a_lifetime_can_be_said_in_a_word(jobs: Jobs) -> None:

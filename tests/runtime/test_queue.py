@@ -176,7 +176,7 @@ async def test_past_the_limit_on_those_that_wait_another_is_refused_and_nothing_
         with pytest.raises(QueueFull, match="2 jobs wait for their turn already, which is the limit"):
             await jobs.run("true", name="refused")
         assert len(os.listdir(home / "jobs")) == 3
-        assert os.listdir(home / "new") == []
+        assert [name for name in os.listdir(home / "new") if not name.startswith("spare-")] == []
         assert await phases(jobs, first.id) == ["running"]
         assert [(found.name, found.limit) for found in await jobs.groups.list()] == [(None, 1), ("lint", 1)]
 

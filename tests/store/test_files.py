@@ -139,8 +139,14 @@ def test_damage_found_while_reading_and_writing_is_reported(path: str, make: Cal
     store = Store(path)
     job = store.insert(make()).result()
     store.close()
-    whole = Path(path).read_bytes()
-    Path(path).write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with closing(sqlite3.connect(path)) as plain:
+        pages = [
+            page for (page,) in plain.execute("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'jobs'") if page
+        ]
+    whole = bytearray(Path(path).read_bytes())
+    for page in pages:
+        whole[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
+    Path(path).write_bytes(whole)
     store = Store(path)
     with pytest.raises(DatabaseCorrupt):
         store.get(job.id)

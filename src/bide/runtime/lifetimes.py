@@ -28,20 +28,14 @@ log = logging.getLogger(__name__)
 
 TTL = "ttl"
 OWNER_GONE = "owner gone"
-SESSION_ENDED = "session ended"
 _AGAIN = 60.0
 """Seconds until the next attempt, when something of a job could not be ended."""
 
 
-async def end_with_session(core: Core, session: str) -> list[Killed]:
-    """End the jobs that live with this session, because it ended; each is verified. Not for a session that is evicted."""
-    return await _end(core, _living(core, Lifetime.SESSION, lambda job: job.session == session), SESSION_ENDED)
-
-
-def _living(core: Core, lifetime: Lifetime, fits: Callable[[Job], bool]) -> list[Job]:
-    """The active jobs of this lifetime that fit."""
-    lives = core.keeping.table.live.values()
-    return [live.job for live in lives if live.job.spec.lifetime == lifetime and not live.ended and fits(live.job)]
+def _living(core: Core, owner: str) -> list[Job]:
+    """The active jobs that live with this owner."""
+    jobs = [live.job for live in core.keeping.table.live.values() if not live.ended]
+    return [job for job in jobs if job.spec.lifetime == Lifetime.OWNER and job.owner == owner]
 
 
 async def _end(core: Core, jobs: Iterable[Job], by: str) -> list[Killed]:
@@ -138,7 +132,7 @@ class Lifetimes:
         self._away[owner] = hub.call_later(grace, lambda: hub.spawn(lambda: self._gone(owner)))
 
     def _dependents(self, owner: str) -> list[Job]:
-        return _living(self._core, Lifetime.OWNER, lambda job: job.owner == owner)
+        return _living(self._core, owner)
 
     async def _gone(self, owner: str) -> None:
         """The grace is over and nobody came: what lives with this owner ends, and nothing else does."""

@@ -77,20 +77,21 @@ def admit(core: Core, job: Job, orders: folder.Orders, group: Group, *, unqueued
     except QueueFull:
         groups.discard(group)
         raise
-    if not at_once:
-        orders = replace(orders, boot=holding.NO_BOOT)
+    live = _begin(core, job, orders, group) if at_once else _hold(core, job, orders, group)
+    for told in core.keeping.on_admit:
+        told(live)
+    return live
+
+
+def _begin(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
     prepared = os.path.join(core.home.new, job.id)
-    spare = core.keeping.nursing.spares.take(prepared) if at_once and _is_plain(job.spec) else None
+    spare = core.keeping.nursing.spares.take(prepared) if _is_plain(job.spec) else None
     try:
         folder.prepare(prepared, job, orders, made=spare is not None)
     except OSError as error:
         _discard(spare, group)
         raise _refusal(core, error) from error
     live = core.keeping.table.add(job, prepared)
-    if not at_once:
-        core.queue.enter(live)
-        _insert(core, live, lambda: holding.sync(prepared))
-        return _told(core, live)
     try:
         live.open_escrow()
     except OSError as error:
@@ -103,12 +104,21 @@ def admit(core: Core, job: Job, orders: folder.Orders, group: Group, *, unqueued
     core.keeping.start(live, spare)
     # Asked for last: from here on the writing thread wants the interpreter as well.
     _insert(core, live)
-    return _told(core, live)
+    return live
 
 
-def _told(core: Core, live: Live) -> Live:
-    for told in core.keeping.on_admit:
-        told(live)
+def _hold(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
+    """It waits for its turn: its folder names no boot, so that nobody can have started it."""
+    prepared = os.path.join(core.home.new, job.id)
+    try:
+        folder.prepare(prepared, job, replace(orders, boot=holding.NO_BOOT))
+    except OSError as error:
+        groups.discard(group)
+        raise _refusal(core, error) from error
+    live = core.keeping.table.add(job, prepared)
+    core.keeping.store_ends()  # one of them may have its name
+    core.queue.enter(live)
+    _insert(core, live, lambda: holding.sync(prepared))
     return live
 
 
@@ -231,7 +241,7 @@ def raise_file_limit() -> None:
 async def answer(core: Core, request: Request, live: Live | None, joined: Job | None) -> Ran:
     """What the request wants to know: that it runs, how it ended, or whether it is ready."""
     if live is not None and live.inserted is not None:
-        await _accepted(core, live.inserted)
+        await accepted(core, live.inserted)
         core.keeping.accepted(live)
     if request.background:
         if live is not None:
@@ -258,7 +268,7 @@ async def answer(core: Core, request: Request, live: Live | None, joined: Job | 
     )
 
 
-async def _accepted(core: Core, inserted: Future[Job]) -> None:
+async def accepted(core: Core, inserted: Future[Job]) -> None:
     """Return when the row is on disk."""
     try:
         await core.hub.settled(inserted)

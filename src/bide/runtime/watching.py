@@ -35,6 +35,10 @@ def watch(core: Core, live: Live) -> None:
 
 async def _watch(core: Core, live: Live) -> None:
     service = live.job.spec.service
+    if live.inserted is not None:
+        # Its output is looked for where its folder is once its row is on disk.
+        await starting.accepted(core, live.inserted)
+        core.keeping.accepted(live)
     await until(live, lambda: not isinstance(live.job.phase, Queued))
     if service is None or live.ended or services.read_ready(live.path) is not None:
         return

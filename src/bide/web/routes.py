@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
-from typing import Any, overload
+from datetime import timedelta
+from typing import Any
 
 from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Ran, Sessions, Upkeep
 from bide.model import fields
@@ -22,6 +21,7 @@ from bide.web import sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
+from bide.web.query import query_instant, query_number, stream_named
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,6 @@ STATUSES = {
 
 _WITH_NAME = ("jobs", "groups", "services", "sessions", "owners")
 """What follows these in a path is an id or a name."""
-_WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 _SEND: dict[str, fields.Kind] = {
     "text": fields.is_text,
     "base64": fields.is_text,
@@ -130,12 +129,12 @@ class Routes:
 
     async def on_list(self, request: HttpRequest, reply: Reply, _: str) -> None:
         query: dict[str, Any] = dict(request.query)
-        limit, before = _number(query, "limit", PAGE), query.pop("before", None)
+        limit, before = query_number(query, "limit", PAGE), query.pop("before", None)
         query.pop("limit", None)
         for key in query:
             if key not in Filter.__slots__:
                 raise BadRequest(detail=f"'list' has no filter {key!r}; known are {', '.join(Filter.__slots__)}")
-        query |= {key: _instant(query, key) for key in ("since", "until") if key in query}
+        query |= {key: query_instant(query, key) for key in ("since", "until") if key in query}
         page = await self.jobs.list(Filter(**query), limit=limit, before=before)
         await reply.json({"jobs": [job_to_json(job) for job in page.jobs], "next": page.next})
 
@@ -146,13 +145,13 @@ class Routes:
 
     async def on_read(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
-        follow = _number(query, "follow_ms", None)
+        follow = query_number(query, "follow_ms", None)
         found = await self.jobs.read(
             job,
-            stream=_stream(query.get("stream", "out")),
-            offset=_number(query, "offset", None),
-            limit=_number(query, "limit", READ_LIMIT),
-            tail=_number(query, "tail", None),
+            stream=stream_named(query.get("stream", "out")),
+            offset=query_number(query, "offset", None),
+            limit=query_number(query, "limit", READ_LIMIT),
+            tail=query_number(query, "tail", None),
             grep=query.get("grep"),
             follow=None if follow is None else timedelta(milliseconds=follow),
         )
@@ -165,10 +164,10 @@ class Routes:
 
     async def on_follow(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
-        starts = {stream: _number(query, stream, 0) for stream in Stream}
+        starts = {stream: query_number(query, stream, 0) for stream in Stream}
         found = await self.jobs.get(job)
         async with upkeep.present(self.upkeep, found.spec.lifetime, found.owner):
-            await follow(self.jobs, found, starts, reply, tail=_number(query, "tail", None))
+            await follow(self.jobs, found, starts, reply, tail=query_number(query, "tail", None))
 
     async def on_send(self, request: HttpRequest, reply: Reply, job: str) -> None:
         body = fields.given(request.json(), _SEND, "'send'")
@@ -210,7 +209,7 @@ class Routes:
         await reply.json(asdict(await change(self.jobs.groups, group or None, request.json())))
 
     async def on_events(self, request: HttpRequest, reply: Reply, _: str) -> None:
-        await follow_events(self.events, _number(request.query, "after", None), request.query.get("job"), reply)
+        await follow_events(self.events, query_number(request.query, "after", None), request.query.get("job"), reply)
 
     async def on_attend(self, _: HttpRequest, reply: Reply, owner: str) -> None:
         await upkeep.attend(self.upkeep, owner, reply)
@@ -234,33 +233,6 @@ def ran_to_json(ran: Ran) -> dict[str, Any]:
     """What `run` answers."""
     body: dict[str, Any] = {"job": job_to_json(ran.job), "joined": ran.joined, "deferred": ran.deferred}
     return body | {"out": ran.out and slice_to_json(ran.out), "err": ran.err and slice_to_json(ran.err)}
-
-
-@overload
-def _number(query: Mapping[str, str], key: str, default: int) -> int: ...
-@overload
-def _number(query: Mapping[str, str], key: str, default: None) -> int | None: ...
-def _number(query: Mapping[str, str], key: str, default: int | None) -> int | None:
-    """A whole number of the query."""
-    if key not in query:
-        return default
-    if not _WHOLE.fullmatch(query[key]):
-        raise BadRequest(detail=f"{key!r} must be a whole number, not {query[key]!r}")
-    return int(query[key])
-
-
-def _instant(query: Mapping[str, str], key: str) -> datetime:
-    try:
-        found = datetime.fromisoformat(query[key])
-    except ValueError as error:
-        raise BadRequest(detail=f"{key!r} must be a time as in ISO 8601, not {query[key]!r}") from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _stream(name: str) -> Stream:
-    if name not in list(Stream):
-        raise BadRequest(detail=f"there is no stream {name!r}; use 'out' or 'err'")
-    return Stream(name)
 
 
 async def _fail(reply: Reply, error: BideError) -> None:

@@ -1,0 +1,133 @@
+"""What there is beside the verbs of jobs: groups, services, sessions, upkeep and events, each a small Protocol.
+
+The docstrings here are the ones the doors show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from typing import Any, Protocol
+
+from bide.model.event import Event
+from bide.model.job import Job
+from bide.model.results import Group, Ran, SessionEnded, SessionStarted
+from bide.model.retention import Collected
+from bide.model.session import Session
+
+
+class Groups(Protocol):
+    """How many jobs of a group may run at once, or of all jobs together: there the group is `None`.
+
+    What is set here holds over restarts, and over what the home's config.toml says. What runs goes on in any case.
+    """
+
+    async def list(self) -> tuple[Group, ...]:
+        """All jobs together, then every group that has a limit, is paused, or has active jobs."""
+        ...
+
+    async def limit(self, group: str | None, most: int | None) -> Group:
+        """Let at most so many run at once; `None` for any number."""
+        ...
+
+    async def pause(self, group: str | None) -> Group:
+        """Start nothing more of it."""
+        ...
+
+    async def resume(self, group: str | None) -> Group:
+        """Start again what waits."""
+        ...
+
+
+class Services(Protocol):
+    """What services have beyond the verbs of jobs."""
+
+    async def restart(self, job: str, *, grace: timedelta = ..., by: str = ...) -> Ran:
+        """End a service, verified, if it runs; then start it as it was: same command, folder, environment and policy.
+
+        The answer is that of a foreground run: when it is ready, or says that it was not in time. A service that has
+        ended is started again. If something of it survives the kill, nothing is started.
+        """
+        ...
+
+
+class Sessions(Protocol):
+    """Shell-like places: what a run does to its folder, environment and variables holds for the next run."""
+
+    async def start(
+        self,
+        session: str | None = None,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        vars: Mapping[str, Any] | None = None,  # noqa: A002 - the word for them everywhere
+        base_env: Mapping[str, str] | None = None,
+        owner: str | None = None,
+    ) -> SessionStarted:
+        """Open a session, with an id of the caller's or a short one of its own.
+
+        It begins in the caller's folder and with the caller's environment unless others are given. If there are as
+        many as may be, the least recently active one goes: one without active jobs if there is one; no job is killed.
+        """
+        ...
+
+    async def update(
+        self,
+        session: str,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        unset: Sequence[str] = (),
+        vars: Mapping[str, Any] | None = None,  # noqa: A002
+        drop: Sequence[str] = (),
+    ) -> Session:
+        """Change its folder, set and unset variables of its environment, set `vars` and drop some. All of it or nothing."""
+        ...
+
+    async def get(self, session: str) -> Session:
+        """One session as it is now, with its newest jobs."""
+        ...
+
+    async def list(self, *, owner: str | None = None) -> tuple[Session, ...]:
+        """The open sessions, the most recently active first."""
+        ...
+
+    async def job(self, session: str, job: str | int) -> Job:
+        """One job of a session by its id, its name or its pid; a job of another session is not found."""
+        ...
+
+    async def end(self, session: str, *, forget: bool = False) -> SessionEnded:
+        """Kill what is active in it, verified, and close it; with `forget`, forget its jobs as well.
+
+        Without, they stay where all jobs are, under their owner.
+        """
+        ...
+
+
+class Upkeep(Protocol):
+    """Who is there, and what of the past is kept."""
+
+    def attend(self, owner: str) -> AbstractAsyncContextManager[None]:
+        """While inside, a client of this owner is there: jobs that live with their owner go on.
+
+        When the last one leaves, or dies, those jobs have the time of grace until another comes, and are then ended.
+        """
+        ...
+
+    async def gc(
+        self, *, dry_run: bool = False, older_than: timedelta | None = None, owner: str | None = None
+    ) -> Collected:
+        """Remove what retention no longer keeps, as the daemon does by itself; with `dry_run`, only say what would go.
+
+        With `older_than`, forget the jobs that ended that long ago or longer, seen or not, of one owner or of all.
+        """
+        ...
+
+
+class Events(Protocol):
+    """What happens to jobs, as it happens."""
+
+    def follow(self, *, after: int | None = None, job: str | None = None) -> AsyncIterator[Event]:
+        """Every move after this sequence number (by default: from now on), in order, for ever."""
+        ...
