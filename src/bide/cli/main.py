@@ -24,6 +24,7 @@ COMMANDS = {
     "ls": "list jobs",
     "show": "all that is known of a job",
     "forget": "remove ended jobs with their output",
+    "mcp": "serve an MCP client on stdio",
     "daemon": "status, start, stop, restart or logs of the daemon",
     "doctor": "check that this machine has what bide needs",
     "completion": "a script that completes commands, options and jobs",

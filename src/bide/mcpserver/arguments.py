@@ -12,19 +12,20 @@ from typing import Any, cast
 
 Schema = Mapping[str, Any]
 
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
+
+
 _TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "string": ("a string", lambda value: isinstance(value, str)),
     "boolean": ("true or false", lambda value: isinstance(value, bool)),
     "integer": ("a whole number", lambda value: _is_number(value) and float(cast("float", value)).is_integer()),
-    "number": ("a number", lambda value: _is_number(value)),
+    "number": ("a number", _is_number),
     "array": ("a list", lambda value: isinstance(value, list)),
     "object": ("an object", lambda value: isinstance(value, dict)),
 }
 _SHOWN = 60
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
 
 
 def fault(arguments: object, schema: Schema) -> str | None:
@@ -41,6 +42,10 @@ def _fault(value: object, schema: Schema, path: str) -> str | None:
         return f"{_named(path)} must be {kind}, not {_shown(value)}"
     if "enum" in schema and value not in schema["enum"]:
         return f"{_named(path)} must be one of {', '.join(map(str, schema['enum']))}, not {_shown(value)}"
+    return _content_fault(value, schema, path)
+
+
+def _content_fault(value: object, schema: Schema, path: str) -> str | None:
     if isinstance(value, dict):
         return _object_fault(cast("dict[str, object]", value), schema, path)
     if isinstance(value, list):

@@ -1,0 +1,78 @@
+"""The socket for MCP clients. The protocol is loaded, in a thread, when the first of them comes: that takes a second."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import SocketAttribute, SocketStream
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from bide.mcpserver.tool import Caller
+
+if TYPE_CHECKING:
+    from bide.api import Jobs
+    from bide.mcpserver.server import Door
+
+log = logging.getLogger(__name__)
+
+_HELLO_MAX = 4 * 1024 * 1024
+
+
+class McpSocket:
+    """Takes connections of copiers and hands them to the door, which it loads when it is first needed."""
+
+    def __init__(self, jobs: Jobs, allowed: Callable[[socket.socket], bool]) -> None:
+        """Nothing is loaded yet."""
+        self._jobs = jobs
+        self._allowed = allowed
+        self._door: Door | None = None
+        self._loading = anyio.Lock()
+
+    async def __call__(self, stream: SocketStream) -> None:
+        """Serve one connection until its client goes away."""
+        async with stream:
+            if not self._allowed(stream.extra(SocketAttribute.raw_socket)):
+                return
+            try:
+                await self._serve(stream)
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.IncompleteRead):
+                return
+            except Exception:
+                log.exception("a connection of an MCP client failed")
+
+    async def _serve(self, stream: SocketStream) -> None:
+        buffered = BufferedByteReceiveStream(stream)
+        hello = json.loads(await buffered.receive_until(b"\n", _HELLO_MAX))
+        door = await self._loaded()
+        await door.serve(buffered, stream, _caller(hello))
+
+    async def _loaded(self) -> Door:
+        async with self._loading:
+            if self._door is None:
+                module = await anyio.to_thread.run_sync(_load)
+                self._door = module.Door(self._jobs)
+        return self._door
+
+
+def _load() -> Any:
+    from importlib import import_module  # noqa: PLC0415 - the whole point is to import late
+
+    return import_module("bide.mcpserver.server")
+
+
+def _caller(hello: dict[str, Any]) -> Caller:
+    return Caller(
+        owner=str(hello.get("owner") or ""),
+        client="",
+        cwd=str(hello["cwd"]),
+        env={str(key): str(value) for key, value in dict(hello["env"]).items()},
+        connection=re.sub(r"[^0-9a-zA-Z]", "", str(hello["connection"]))[:64],
+        patience=float(hello["patience"]) if hello.get("patience") else None,
+    )

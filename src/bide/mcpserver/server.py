@@ -1,0 +1,156 @@
+"""The protocol: our tools on the SDK's low-level server, both eras. The only importer of `mcp`; it takes a second to load."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import mcp_types as types
+from anyio.abc import ByteReceiveStream, ByteSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server.lowlevel import Server
+from mcp.server.runner import serve_dual_era_loop
+from mcp.shared.message import SessionMessage
+
+from bide.api import Jobs
+from bide.mcpserver import arguments
+from bide.mcpserver.scope import Arrivals, Own, owner_of
+from bide.mcpserver.tool import Answer, Call, Caller, Tool
+from bide.mcpserver.toolsets import core
+from bide.model.errors import BideError
+from bide.version import VERSION
+
+log = logging.getLogger(__name__)
+
+INSTRUCTIONS = (
+    "bide runs what takes time as durable jobs. Pattern: run; if the answer is a job that still runs, do other work and then "
+    "await it (one call, costs nothing while it waits). Never poll in a loop. Jobs outlive you: jobs lists yours."
+)
+TOOLSETS: Mapping[str, tuple[Tool, ...]] = {"core": core.TOOLS}
+_MAX_FRAME = 16 * 1024 * 1024
+
+
+class Door:
+    """Serves MCP clients with the verbs of one Jobs."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        """One server object for all connections; who calls is known by the connection."""
+        self._jobs = jobs
+        self._arrivals: dict[str, Arrivals] = {}
+        self._server: Server[Caller] = Server(
+            "bide",
+            version=VERSION,
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+
+    async def serve(self, source: ByteReceiveStream, sink: ByteSendStream, caller: Caller) -> None:
+        """Speak with one client over lines of JSON until it goes away."""
+        incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_receive, source, incoming)
+            group.start_soon(_transmit, sink, outgoing)
+            await serve_dual_era_loop(self._server, read, write, lifespan_state=caller)
+            group.cancel_scope.cancel()
+
+    async def _list_tools(self, _: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_listed(tool) for tool in core.TOOLS])
+
+    async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = next((tool for tool in core.TOOLS if tool.name == params.name), None)
+        if tool is None:
+            return _refused(
+                "unknown_tool", f"no tool {params.name!r}; known are {', '.join(t.name for t in core.TOOLS)}"
+            )
+        given: dict[str, Any] = params.arguments or {}
+        wrong = arguments.fault(given, tool.schema)
+        if wrong is not None:
+            return _refused("bad_request", wrong)
+        caller = _known(ctx)
+        arrivals = self._arrivals.setdefault(caller.owner, Arrivals())
+        call = Call(
+            jobs=self._jobs,
+            own=Own(self._jobs, caller.owner, arrivals),
+            caller=caller,
+            key=f"mcp:{caller.connection}:{ctx.request_id}",
+            progress=lambda done, said: ctx.session.report_progress(done, None, said),
+        )
+        return await _answered(tool.act, call, given)
+
+
+async def _answered(
+    act: Callable[[Call, dict[str, Any]], Awaitable[Answer]], call: Call, given: dict[str, Any]
+) -> types.CallToolResult:
+    try:
+        answer = await act(call, given)
+    except BideError as error:
+        return _refused(error.code, str(error))
+    except (OSError, ValueError) as error:
+        log.exception("a tool call failed")
+        return _refused("internal_error", f"bide failed: {error}; its daemon's log has the details")
+    return _result(answer)
+
+
+def _known(ctx: Any) -> Caller:
+    """The caller, with the name that its client gives itself."""
+    caller: Caller = ctx.lifespan_context
+    found = ctx.session.client_params
+    client = "mcp" if found is None else found.client_info.name
+    return replace(caller, client=client, owner=caller.owner or owner_of(client, caller.cwd))
+
+
+def _listed(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.schema,
+        annotations=types.ToolAnnotations(
+            read_only_hint=tool.reads_only,
+            destructive_hint=tool.destructive and not tool.reads_only,
+            idempotent_hint=tool.idempotent or tool.reads_only,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _result(answer: Answer) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)],
+        structured_content=answer.data,
+        is_error=answer.is_error,
+    )
+
+
+def _refused(code: str, sentence: str) -> types.CallToolResult:
+    return _result(Answer(sentence, {"error": {"code": code, "message": sentence}}, is_error=True))
+
+
+async def _receive(source: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    """Lines into messages. A line that is no message is told to the server, which answers it."""
+    rest = b""
+    async with incoming:
+        async for data in source:
+            *lines, rest = (rest + data).split(b"\n")
+            if len(rest) > _MAX_FRAME:
+                raise ValueError("a frame is longer than 16 MiB")
+            for line in lines:
+                if line.strip():
+                    await incoming.send(_message(line))
+
+
+def _message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+async def _transmit(sink: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    async with outgoing:
+        async for message in outgoing:
+            await sink.send(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
