@@ -96,7 +96,7 @@ class Copier:
     def _from_client(self, line: bytes) -> None:
         message = _read(line)
         method, id_ = message.get("method"), _id(message)
-        if id_ and method:
+        if id_ and isinstance(method, str):
             known = self._opening.answer(id_, message)
             if known is not None:
                 _write(known)
@@ -157,15 +157,15 @@ class Lines:
 
 def _read(line: bytes) -> "Json":
     try:
-        found = json.loads(line)
+        found: Json = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return found if type(found) is dict else {}
 
 
 def _id(message: "Json") -> str | None:
-    """The id of a message as a key: 1 and "1" are two."""
-    return json.dumps(message["id"]) if message.get("id") is not None else None
+    """The id of a message as a key: 1 and "1" are two. Nothing else can be an id."""
+    return json.dumps(message["id"]) if isinstance(message.get("id"), str | int) else None
 
 
 def _write(data: bytes) -> None:

@@ -68,9 +68,9 @@ def _key(message: "Json") -> str | None:
     method = message.get("method")
     if method not in _METHODS:
         return None
-    params = message.get("params") or {}
+    params: Json = message.get("params") or {}
     if params.get("cursor"):
         return None
-    meta = params.get("_meta") or {}
-    spoken = params.get("protocolVersion") or meta.get("io.modelcontextprotocol/protocolVersion") or ""
+    meta: Json = params.get("_meta") or {}
+    spoken: object = params.get("protocolVersion") or meta.get("io.modelcontextprotocol/protocolVersion") or ""
     return f"{method} {spoken}"

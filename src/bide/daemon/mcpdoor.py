@@ -55,10 +55,11 @@ class McpSocket:
 
     async def _loaded(self) -> Door:
         async with self._loading:
-            if self._door is None:
+            door = self._door
+            if door is None:
                 module = await anyio.to_thread.run_sync(_load)
-                self._door = module.Door(self._jobs)
-        return self._door
+                door = self._door = module.Door(self._jobs)
+        return door
 
 
 def _load() -> Any:
