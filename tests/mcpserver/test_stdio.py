@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.mcpserver.clients import ERAS, Agent
 from tests.support import homes
 from tests.support.gates import Gate
+from tests.support.patience import eventually
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -31,7 +32,7 @@ def command(home: Path) -> list[str]:
 
 
 @asynccontextmanager
-async def started(home: Path, era: str) -> AsyncIterator[Agent]:
+async def started(home: Path, era: str) -> AsyncGenerator[Agent]:
     first, *rest = command(home)
     parameters = StdioServerParameters(command=first, args=rest, env=dict(os.environ))
     async with Client(stdio_client(parameters), mode=era) as client:
@@ -57,8 +58,7 @@ async def test_a_client_notices_nothing_when_the_daemon_is_killed(
 
         async with anyio.create_task_group() as group:
             group.start_soon(run)
-            while not (tmp_path / "ran").exists():
-                await anyio.sleep(0.02)
+            await eventually((tmp_path / "ran").exists)
             await homes.kill_daemon(served)
             await anyio.sleep(0.1)
             gate.open()
@@ -120,6 +120,6 @@ async def test_the_opening_is_answered_from_what_is_known_while_no_daemon_is_the
 
 
 async def test_what_is_no_message_does_no_harm(served: Path) -> None:
-    words = [{"jsonrpc": "2.0"}, 7, [], "x", {"id": {}, "method": 3}, INITIALIZE, INITIALIZED]
+    words: list[object] = [{"jsonrpc": "2.0"}, 7, [], "x", {"id": {}, "method": 3}, INITIALIZE, INITIALIZED]
     answers = ask(served, *words, {"jsonrpc": "2.0", "id": 9, "method": "no/such/method"})
     assert [answer.get("id") for answer in answers if answer.get("id") in (1, 9)] == [1, 9]
