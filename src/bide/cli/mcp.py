@@ -8,6 +8,8 @@ import os
 import secrets
 
 from bide import config
+from bide.cli.exits import Usage
+from bide.cli.terminal import print_json
 from bide.client.copier import Copier
 from bide.client.opening import Opening
 from bide.client.start import prepare_home
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 
 def configure(parser: "Parser") -> None:
     """The options of `bide mcp`."""
+    parser.usage = "bide mcp [options]\n       bide mcp install [--print] CLIENT"
+    parser.add_argument("action", nargs="?", choices=("install",), help="write bide into a client's configuration")
+    parser.add_argument("client", nargs="?", help="claude, codex, gemini, cursor or vscode")
+    parser.add_argument("--print", action="store_true", help="with install: only show what would be written")
     parser.add_argument(
         "--owner", metavar="O", help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)"
     )
@@ -33,7 +39,9 @@ def configure(parser: "Parser") -> None:
 
 
 def execute(args: "Namespace", link: "Link") -> int:
-    """Copy until the client goes away."""
+    """Copy until the client goes away; or write a client's configuration."""
+    if args.action == "install":
+        return _install(args)
     home = link.home
     prepare_home(home)
     hello = {
@@ -44,3 +52,21 @@ def execute(args: "Namespace", link: "Link") -> int:
         "patience": args.patience,
     }
     return Copier(home, hello, Opening(os.path.join(home, f"mcp-opening-{VERSION}.json"))).run()
+
+
+def _install(args: "Namespace") -> int:
+    from bide.cli import clients  # noqa: PLC0415 - a client that starts us does not pay for it
+
+    if args.client is None:
+        raise Usage(detail=f"name the client: {', '.join(clients.CLIENTS)}")
+    home = os.path.abspath(args.home) if args.home else None
+    shown = clients.snippet(args.client, home=home)
+    if args.print:
+        print(shown, end="")
+        return 0
+    path = clients.install(args.client, home=home)
+    if args.json:
+        print_json({"client": args.client, "path": path})
+    else:
+        print(f"wrote bide into {path}; start {args.client} anew to use it")
+    return 0
