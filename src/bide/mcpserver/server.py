@@ -13,10 +13,12 @@ from anyio.abc import ByteReceiveStream, ByteSendStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import arguments
+from bide.mcpserver import arguments, resources
+from bide.mcpserver.prompts import PROMPTS
 from bide.mcpserver.scope import Arrivals, Own, owner_of
 from bide.mcpserver.tool import Answer, Call, Caller, Tool
 from bide.mcpserver.toolsets import core
@@ -30,6 +32,7 @@ INSTRUCTIONS = (
     "await it (one call, costs nothing while it waits). Never poll in a loop. Jobs outlive you: jobs lists yours."
 )
 TOOLSETS: Mapping[str, tuple[Tool, ...]] = {"core": core.TOOLS}
+_NOT_FOUND = -32002
 _MAX_FRAME = 16 * 1024 * 1024
 
 
@@ -46,6 +49,11 @@ class Door:
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=_list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=_list_prompts,
+            on_get_prompt=_get_prompt,
         )
 
     async def serve(self, source: ByteReceiveStream, sink: ByteSendStream, caller: Caller) -> None:
@@ -72,15 +80,74 @@ class Door:
         if wrong is not None:
             return _refused("bad_request", wrong)
         caller = _known(ctx)
-        arrivals = self._arrivals.setdefault(caller.owner, Arrivals())
         call = Call(
             jobs=self._jobs,
-            own=Own(self._jobs, caller.owner, arrivals),
+            own=self._own(caller),
             caller=caller,
             key=f"mcp:{caller.connection}:{ctx.request_id}",
             progress=lambda done, said: ctx.session.report_progress(done, None, said),
         )
         return await _answered(tool.act, call, given)
+
+    def _own(self, caller: Caller) -> Own:
+        return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()))
+
+    async def _list_resources(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        found = await resources.listed(self._jobs, self._own(_known(ctx)))
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(uri=one.uri, name=one.name, description=one.description, mime_type=one.kind)
+                for one in found
+            ]
+        )
+
+    async def _read_resource(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            kind, text = await resources.read(self._jobs, self._own(_known(ctx)), uri)
+        except BideError as error:
+            raise MCPError(code=_NOT_FOUND, message=str(error), data={"uri": uri}) from error
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
+
+
+async def _list_templates(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+    return types.ListResourceTemplatesResult(
+        resource_templates=[
+            types.ResourceTemplate(uri_template=uri, name=name, description=description, mime_type=kind)
+            for uri, (name, description, kind) in resources.TEMPLATES.items()
+        ]
+    )
+
+
+async def _list_prompts(_: Any, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(
+                name=prompt.name,
+                description=prompt.description,
+                arguments=[
+                    types.PromptArgument(name=name, description=what, required=True)
+                    for name, what in prompt.places.items()
+                ],
+            )
+            for prompt in PROMPTS
+        ]
+    )
+
+
+async def _get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    prompt = next((prompt for prompt in PROMPTS if prompt.name == params.name), None)
+    if prompt is None:
+        known = ", ".join(prompt.name for prompt in PROMPTS)
+        raise MCPError(code=types.INVALID_PARAMS, message=f"no prompt {params.name!r}; known are {known}")
+    given = params.arguments or {}
+    missing = [place for place in prompt.places if not given.get(place)]
+    if missing:
+        raise MCPError(code=types.INVALID_PARAMS, message=f"the prompt {prompt.name!r} needs {missing[0]!r}")
+    content = types.TextContent(type="text", text=prompt.filled(given))
+    return types.GetPromptResult(
+        description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
+    )
 
 
 async def _answered(
