@@ -7,6 +7,7 @@ import logging
 import re
 import socket
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -15,6 +16,7 @@ from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from bide.mcpserver.tool import Caller
+from bide.model.errors import BideError
 
 if TYPE_CHECKING:
     from bide.api import Jobs
@@ -53,19 +55,26 @@ class McpSocket:
         door = await self._loaded()
         await door.serve(buffered, stream, _caller(hello))
 
+    async def serve_http(self, home: str, port: int) -> None:
+        """Serve clients that connect to a URL, for as long as the daemon lives."""
+        door = await self._loaded()
+        http = await anyio.to_thread.run_sync(_import, "bide.mcpserver.http")
+        try:
+            await http.serve(door, home, port)
+        except BideError as error:
+            log.warning("MCP over HTTP is off: %s", error)
+
     async def _loaded(self) -> Door:
         async with self._loading:
             door = self._door
             if door is None:
-                module = await anyio.to_thread.run_sync(_load)
+                module = await anyio.to_thread.run_sync(_import, "bide.mcpserver.server")
                 door = self._door = module.Door(self._jobs)
         return door
 
 
-def _load() -> Any:
-    from importlib import import_module  # noqa: PLC0415 - the whole point is to import late
-
-    return import_module("bide.mcpserver.server")
+def _import(name: str) -> Any:
+    return import_module(name)
 
 
 def _caller(hello: dict[str, Any]) -> Caller:

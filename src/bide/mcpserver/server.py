@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import os
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +46,7 @@ class Door:
         """One server object for all connections; who calls is known by the connection."""
         self._jobs = jobs
         self._arrivals: dict[str, Arrivals] = {}
-        self._server: Server[Caller] = Server(
+        self.server: Server[Caller] = Server(
             "bide",
             version=VERSION,
             instructions=INSTRUCTIONS,
@@ -54,6 +57,7 @@ class Door:
             on_read_resource=self._read_resource,
             on_list_prompts=_list_prompts,
             on_get_prompt=_get_prompt,
+            lifespan=_over_http,
         )
 
     async def serve(self, source: ByteReceiveStream, sink: ByteSendStream, caller: Caller) -> None:
@@ -63,7 +67,7 @@ class Door:
         async with anyio.create_task_group() as group:
             group.start_soon(_receive, source, incoming)
             group.start_soon(_transmit, sink, outgoing)
-            await serve_dual_era_loop(self._server, read, write, lifespan_state=caller)
+            await serve_dual_era_loop(self.server, read, write, lifespan_state=caller)
             group.cancel_scope.cancel()
 
     async def _list_tools(self, _: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -84,7 +88,8 @@ class Door:
             jobs=self._jobs,
             own=self._own(caller),
             caller=caller,
-            key=f"mcp:{caller.connection}:{ctx.request_id}",
+            # Only a copier says a request again; ids of other clients need not be unique.
+            key=f"mcp:{caller.connection}:{ctx.request_id}" if caller.connection else f"mcp:{secrets.token_hex(16)}",
             progress=lambda done, said: ctx.session.report_progress(done, None, said),
         )
         return await _answered(tool.act, call, given)
@@ -108,6 +113,12 @@ class Door:
         except BideError as error:
             raise MCPError(code=_NOT_FOUND, message=str(error), data={"uri": uri}) from error
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
+
+
+@contextlib.asynccontextmanager
+async def _over_http(_: Server[Caller]) -> AsyncGenerator[Caller]:
+    """Who calls over HTTP: a client of this user that says no more of itself than its name."""
+    yield Caller(owner="", client="", cwd=os.path.expanduser("~"), env=dict(os.environ), connection="")
 
 
 async def _list_templates(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
@@ -168,7 +179,10 @@ def _known(ctx: Any) -> Caller:
     caller: Caller = ctx.lifespan_context
     found = ctx.session.client_params
     client = "mcp" if found is None else found.client_info.name
-    return replace(caller, client=client, owner=caller.owner or owner_of(client, caller.cwd))
+    said: Mapping[str, str] = {} if ctx.request is None else ctx.request.headers
+    cwd = said.get("bide-folder", caller.cwd)
+    owner = said.get("bide-owner") or caller.owner or owner_of(client, cwd)
+    return replace(caller, client=client, cwd=cwd, owner=owner)
 
 
 def _listed(tool: Tool) -> types.Tool:
