@@ -1,5 +1,6 @@
 """The official Python client on our door, in this process or through the copier."""
 
+import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -88,10 +89,17 @@ async def agent(
     owner: str = "",
     era: str = ERAS[0],
     patience: float | None = None,
+    tools: tuple[str, ...] = ("core",),
 ) -> AsyncGenerator[Agent]:
     """A client of a door in this process."""
     caller = Caller(
-        owner=owner, client="", cwd=str(cwd), env={"PATH": "/usr/bin:/bin"}, connection="c1", patience=patience
+        owner=owner,
+        client="",
+        cwd=str(cwd),
+        env={"PATH": "/usr/bin:/bin"},
+        connection=secrets.token_hex(4),
+        patience=patience,
+        toolsets=tools,
     )
     to_door, at_door = anyio.create_memory_object_stream[bytes](100)
     to_client, at_client = anyio.create_memory_object_stream[bytes](100)
@@ -120,7 +128,7 @@ async def agent(
             group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group, to_client, at_door, at_client:
-        group.start_soon((door or Door(jobs)).serve, _Receiver(at_door), _Sender(to_client), caller)
+        group.start_soon((door or Door(jobs, group)).serve, _Receiver(at_door), _Sender(to_client), caller)
         async with Client(transport(), mode=era) as client:
             yield Agent(client)
         group.cancel_scope.cancel()

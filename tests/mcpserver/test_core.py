@@ -134,9 +134,9 @@ async def test_a_kill_says_what_is_left(ai: Agent) -> None:
 
 
 async def test_owners_neither_see_nor_touch_what_is_anothers(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
-    door = Door(jobs_here)
     async with (
-        agent(jobs_here, tmp_path, door=door, owner="alice") as alice,
+        anyio.create_task_group() as group,
+        agent(jobs_here, tmp_path, door=(door := Door(jobs_here, group)), owner="alice") as alice,
         agent(jobs_here, tmp_path, door=door, owner="bob") as bob,
     ):
         job = (await alice.data("run", command=gate.wait, background=True, name="mine"))["job"]

@@ -15,6 +15,8 @@ from bide.client.opening import Opening
 from bide.client.start import prepare_home
 from bide.version import VERSION
 
+TOOLSETS = ("core", "job")
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -30,6 +32,9 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("client", nargs="?", help="claude, codex, gemini, cursor or vscode")
     parser.add_argument("--print", action="store_true", help="with install: only show what would be written")
     parser.add_argument(
+        "--tools", metavar="T", default="core", help="toolsets, with commas between: core (default), job; or all"
+    )
+    parser.add_argument(
         "--owner", metavar="O", help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)"
     )
     parser.add_argument(
@@ -42,6 +47,7 @@ def execute(args: "Namespace", link: "Link") -> int:
     """Copy until the client goes away; or write a client's configuration."""
     if args.action == "install":
         return _install(args)
+    tools = _toolsets(args.tools)
     home = link.home
     prepare_home(home)
     hello = {
@@ -49,9 +55,19 @@ def execute(args: "Namespace", link: "Link") -> int:
         "cwd": os.getcwd(),
         "env": dict(os.environ),
         "connection": secrets.token_hex(8),
+        "tools": tools,
         "patience": args.patience,
     }
-    return Copier(home, hello, Opening(os.path.join(home, f"mcp-opening-{VERSION}.json"))).run()
+    kept = f"mcp-opening-{VERSION}-{'+'.join(tools)}.json"
+    return Copier(home, hello, Opening(os.path.join(home, kept))).run()
+
+
+def _toolsets(given: str) -> list[str]:
+    names = list(TOOLSETS) if given == "all" else [name.strip() for name in given.split(",") if name.strip()]
+    unknown = [name for name in names if name not in TOOLSETS]
+    if unknown or not names:
+        raise Usage(detail=f"no toolset {', '.join(unknown) or given!r}; known are {', '.join(TOOLSETS)}, and all")
+    return list(dict.fromkeys(names))
 
 
 def _install(args: "Namespace") -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketAttribute, SocketStream, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from bide.mcpserver.tool import Caller
@@ -30,9 +30,10 @@ _HELLO_MAX = 4 * 1024 * 1024
 class McpSocket:
     """Takes connections of copiers and hands them to the door, which it loads when it is first needed."""
 
-    def __init__(self, jobs: Jobs, allowed: Callable[[socket.socket], bool]) -> None:
-        """Nothing is loaded yet."""
+    def __init__(self, jobs: Jobs, allowed: Callable[[socket.socket], bool], group: TaskGroup) -> None:
+        """Nothing is loaded yet. `group` is for what outlives a connection."""
         self._jobs = jobs
+        self._group = group
         self._allowed = allowed
         self._door: Door | None = None
         self._loading = anyio.Lock()
@@ -69,7 +70,7 @@ class McpSocket:
             door = self._door
             if door is None:
                 module = await anyio.to_thread.run_sync(_import, "bide.mcpserver.server")
-                door = self._door = module.Door(self._jobs)
+                door = self._door = module.Door(self._jobs, self._group)
         return door
 
 
@@ -85,4 +86,5 @@ def _caller(hello: dict[str, Any]) -> Caller:
         env={str(key): str(value) for key, value in dict(hello["env"]).items()},
         connection=re.sub(r"[^0-9a-zA-Z]", "", str(hello["connection"]))[:64],
         patience=float(hello["patience"]) if hello.get("patience") else None,
+        toolsets=tuple(str(name) for name in hello.get("tools") or ("core",)),
     )

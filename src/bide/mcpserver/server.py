@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 import mcp_types as types
-from anyio.abc import ByteReceiveStream, ByteSendStream
+from anyio.abc import ByteReceiveStream, ByteSendStream, TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
@@ -20,11 +20,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import arguments, resources
+from bide.mcpserver import arguments, patience, resources, toolsets
 from bide.mcpserver.prompts import PROMPTS
 from bide.mcpserver.scope import Arrivals, Own, owner_of
 from bide.mcpserver.tool import Answer, Call, Caller, Tool
-from bide.mcpserver.toolsets import core
 from bide.model.errors import BideError
 from bide.version import VERSION
 
@@ -34,7 +33,6 @@ INSTRUCTIONS = (
     "bide runs what takes time as durable jobs. Pattern: run; if the answer is a job that still runs, do other work and then "
     "await it (one call, costs nothing while it waits). Never poll in a loop. Jobs outlive you: jobs lists yours."
 )
-TOOLSETS: Mapping[str, tuple[Tool, ...]] = {"core": core.TOOLS}
 _NOT_FOUND = -32002
 _MAX_FRAME = 16 * 1024 * 1024
 
@@ -42,9 +40,11 @@ _MAX_FRAME = 16 * 1024 * 1024
 class Door:
     """Serves MCP clients with the verbs of one Jobs."""
 
-    def __init__(self, jobs: Jobs) -> None:
-        """One server object for all connections; who calls is known by the connection."""
+    def __init__(self, jobs: Jobs, group: TaskGroup) -> None:
+        """One server object for all connections; who calls is known by the connection. `group` outlives them."""
         self._jobs = jobs
+        self._group = group
+        self._toolsets = toolsets.made()
         self._arrivals: dict[str, Arrivals] = {}
         self.server: Server[Caller] = Server(
             "bide",
@@ -70,15 +70,23 @@ class Door:
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller)
             group.cancel_scope.cancel()
 
-    async def _list_tools(self, _: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(tool) for tool in core.TOOLS])
+    def _tools(self, ctx: Any) -> dict[str, Tool]:
+        """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool."""
+        caller: Caller = ctx.lifespan_context
+        found: dict[str, Tool] = {}
+        for name in caller.toolsets:
+            for tool in self._toolsets[name]:
+                found.setdefault(tool.name, tool)
+        return found
+
+    async def _list_tools(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_listed(tool) for tool in self._tools(ctx).values()])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = next((tool for tool in core.TOOLS if tool.name == params.name), None)
+        known = self._tools(ctx)
+        tool = known.get(params.name)
         if tool is None:
-            return _refused(
-                "unknown_tool", f"no tool {params.name!r}; known are {', '.join(t.name for t in core.TOOLS)}"
-            )
+            return _refused("unknown_tool", f"no tool {params.name!r}; known are {', '.join(known)}")
         given: dict[str, Any] = params.arguments or {}
         wrong = arguments.fault(given, tool.schema)
         if wrong is not None:
@@ -91,6 +99,8 @@ class Door:
             # Only a copier says a request again; ids of other clients need not be unique.
             key=f"mcp:{caller.connection}:{ctx.request_id}" if caller.connection else f"mcp:{secrets.token_hex(16)}",
             progress=lambda done, said: ctx.session.report_progress(done, None, said),
+            later=lambda act: self._group.start_soon(_quietly, act),
+            longest=patience.longest(caller.client, caller.patience),
         )
         return await _answered(tool.act, call, given)
 
@@ -159,6 +169,13 @@ async def _get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.Get
     return types.GetPromptResult(
         description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
     )
+
+
+async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
+    try:
+        await act()
+    except BideError as error:
+        log.info("what was to be done later came to nothing: %s", error)
 
 
 async def _answered(

@@ -27,6 +27,7 @@ class Caller:
     """Names the connection for as long as its client lives, over restarts of the daemon."""
     patience: float | None = None
     """Seconds one call may take, where configured."""
+    toolsets: tuple[str, ...] = ("core",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class Call:
     key: str
     """The same if the same request comes again after a restart of the daemon."""
     progress: Progress
+    later: Callable[[Callable[[], Awaitable[object]]], object]
+    """Does something that the answer need not wait for."""
+    longest: float
+    """Seconds that the client can be kept waiting."""
     mark: str = field(default_factory=lambda: secrets.token_hex(2))
     """What sets our words in this answer apart from a job's."""
 

@@ -44,7 +44,7 @@ async def run(call: Call, given: Json) -> Answer:
     call.own.arrivals.ring()
     if given.get("background"):
         return await _started(ran.job, joined=ran.joined)
-    seconds = min(given.get("wait", patience.deadline(call.caller.client, call.caller.patience)), _longest(call))
+    seconds = min(given.get("wait", patience.deadline(call.caller.client, call.caller.patience)), call.longest)
     until = _until(given.get("until", {}))
     waited = await wait_reporting(call, [ran.job.id], Mode.ALL, until, timedelta(seconds=seconds))
     return await _told(call, waited, given.get("budget", text.BUDGET), joined=ran.joined)
@@ -79,10 +79,6 @@ def _request(call: Call, given: Json) -> Request:
         ),
         **options,
     )
-
-
-def _longest(call: Call) -> float:
-    return patience.longest(call.caller.client, call.caller.patience)
 
 
 async def _started(job: Job, *, joined: bool) -> Answer:
@@ -128,7 +124,7 @@ def _met(waited: Waited, *, joined: bool = False) -> str:
 
 async def await_(call: Call, given: Json) -> Answer:
     """Block until the jobs are over, or a condition holds, or the client's patience ends."""
-    seconds = min(given.get("timeout", _SECONDS), _longest(call))
+    seconds = min(given.get("timeout", _SECONDS), call.longest)
     mode = Mode(given.get("mode", "all"))
     waited = await wait_reporting(call, given["jobs"], mode, _until(given.get("until", {})), timedelta(seconds=seconds))
     budget = given.get("budget", text.BUDGET)
