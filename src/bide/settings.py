@@ -63,12 +63,21 @@ class RetentionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class McpSettings:
+    """How MCP clients reach this home, beside stdio."""
+
+    port: int | None = None
+    """Serve streamable HTTP on this port of the loopback address; not at all if not given."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set for a home."""
 
     queue: QueueSettings = field(default_factory=QueueSettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
 
 
 def load(home: str) -> Settings:

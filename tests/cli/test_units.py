@@ -2,7 +2,8 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from bide.cli.units import parse_duration, parse_ms, parse_size, show_age, show_duration, show_size
+from bide.cli.units import parse_duration, parse_ms, parse_size
+from bide.model.units import show_age, show_duration, show_size
 
 
 @pytest.mark.parametrize(

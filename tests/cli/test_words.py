@@ -6,7 +6,7 @@ import pytest
 from tests.cli.shell import Shell
 
 from bide.cli.details import details
-from bide.cli.words import called, ended_how, missing, short_status, succeeded
+from bide.model.words import called, ended_how, missing, short_status, succeeded
 
 Job = dict[str, Any]
 

@@ -6,10 +6,10 @@ import time
 from bide.cli.projects import newest
 from bide.cli.sanitize import one_line
 from bide.cli.terminal import complain
-from bide.cli.units import show_duration
 from bide.cli.wait import wait
-from bide.cli.words import ended_how
 from bide.client.http1 import quote
+from bide.model.units import show_duration
+from bide.model.words import ended_how
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

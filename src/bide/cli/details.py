@@ -2,8 +2,8 @@
 
 from bide.cli.sanitize import one_line
 from bide.cli.times import local
-from bide.cli.units import show_duration, show_size
-from bide.cli.words import ended_how, missing, short_status
+from bide.model.units import show_duration, show_size
+from bide.model.words import ended_how, missing, short_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

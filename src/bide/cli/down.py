@@ -5,8 +5,8 @@ Those that depend on others go first. The exit status is 1 if something survives
 
 from bide.cli.projects import check_names, configure_file, newest, project_of
 from bide.cli.terminal import print_json
-from bide.cli.words import ended_how
 from bide.client.http1 import quote
+from bide.model.words import ended_how
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

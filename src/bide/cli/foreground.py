@@ -155,7 +155,7 @@ class Foreground:
         job = self._follower.job
         self._sinks.finish()
         if job["reason"] != "exited" or job.get("missing_bytes"):
-            from bide.cli.words import ended_how, missing  # noqa: PLC0415 - an ordinary end does not pay for it
+            from bide.model.words import ended_how, missing  # noqa: PLC0415 - an ordinary end does not pay for it
 
             if job["reason"] != "exited":
                 complain(f"job {self._id} {ended_how(job)}")

@@ -7,7 +7,7 @@ says otherwise ([retention]: keep, keep_unseen, bytes).
 
 from bide.cli.sanitize import one_line
 from bide.cli.terminal import print_json
-from bide.cli.units import show_size
+from bide.model.units import show_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from bide import config
 from bide.cli.parser import signal_number
 from bide.cli.terminal import print_json, report
 from bide.cli.units import parse_ms
-from bide.cli.words import called, ended_how, signal_name
 from bide.client.http1 import quote
 from bide.model.errors import BideError
+from bide.model.words import called, ended_how, signal_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

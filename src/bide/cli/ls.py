@@ -10,10 +10,10 @@ from bide.cli.sanitize import one_line
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import parse_instant, seconds_since
-from bide.cli.units import show_age, show_duration
-from bide.cli.words import listens_on, short_status, succeeded
 from bide.client.http1 import quote
 from bide.model.errors import JobNotFound
+from bide.model.units import show_age, show_duration
+from bide.model.words import listens_on, short_status, succeeded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -34,6 +34,7 @@ COMMANDS = {
     "task": "run a task of this project's bide.toml",
     "gc": "remove what is over and no longer kept",
     "attend": "be there for an owner while a program runs",
+    "mcp": "serve an MCP client on stdio",
     "daemon": "status, start, stop, restart or logs of the daemon",
     "doctor": "check that this machine has what bide needs",
     "completion": "a script that completes commands, options and jobs",

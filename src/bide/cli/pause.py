@@ -6,9 +6,9 @@ it as on any other. To start nothing more of a group: 'bide group pause'.
 """
 
 from bide.cli.terminal import print_json, report
-from bide.cli.words import called
 from bide.client.http1 import quote
 from bide.model.errors import BideError
+from bide.model.words import called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import sys
 from bide.cli.sanitize import one_line
 from bide.cli.terminal import width
 from bide.cli.times import seconds_since
-from bide.cli.units import show_duration
-from bide.cli.words import called, short_status
 from bide.client.blocking import Link
 from bide.client.http1 import quote
 from bide.model.errors import BideError
+from bide.model.units import show_duration
+from bide.model.words import called, short_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

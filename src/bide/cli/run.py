@@ -192,7 +192,7 @@ def _background(args: "Namespace", link: "Link", body: "Json") -> int:
     if args.json:
         print_json(answer)
     elif failed:
-        from bide.cli.words import called, ended_how  # noqa: PLC0415 - only a job that could not start pays for it
+        from bide.model.words import called, ended_how  # noqa: PLC0415 - only a job that could not start pays for it
 
         complain(f"job {called(job)} {ended_how(job)}")
     else:

@@ -12,8 +12,8 @@ from bide.cli.projects import caller, configure_file, maybe_project
 from bide.cli.run import here
 from bide.cli.terminal import complain, print_json
 from bide.cli.units import parse_ms
-from bide.cli.words import called, listens_on
 from bide.client.http1 import quote
+from bide.model.words import called, listens_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from bide.cli.sanitize import one_line
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import seconds_since
-from bide.cli.units import show_duration
-from bide.cli.words import listens_on, short_status
+from bide.model.units import show_duration
+from bide.model.words import listens_on, short_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from bide.cli.sanitize import one_line
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import local, seconds_since
-from bide.cli.units import show_age
-from bide.cli.words import short_status
 from bide.client.http1 import quote
+from bide.model.units import show_age
+from bide.model.words import short_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from bide.cli.following import Follower
 from bide.cli.run import request_body
 from bide.cli.sinks import Sinks
 from bide.cli.terminal import print_json
-from bide.cli.units import show_duration
 from bide.cli.wait import wait
-from bide.cli.words import ended_how
 from bide.client.http1 import ERR, OUT
+from bide.model.units import show_duration
+from bide.model.words import ended_how
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ def told(answer: "Json") -> str | None:
     """What is to be said of the answer to a run: that it joined a job, or that it waits for its turn."""
     job = answer["job"]
     if answer.get("joined"):
-        from bide.cli.words import short_status  # noqa: PLC0415 - only a job that was joined pays for it
+        from bide.model.words import short_status  # noqa: PLC0415 - only a job that was joined pays for it
 
         return f"joined {job['id']}, which was asked for before ({short_status(job)})"
     if job["phase"] == "queued" and job.get("queue"):

@@ -10,9 +10,9 @@ from bide.cli.projects import caller, check_names, configure_file, newest, proje
 from bide.cli.table import paint
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import seconds_between
-from bide.cli.units import show_duration
-from bide.cli.words import listens_on
 from bide.model.errors import BideError
+from bide.model.units import show_duration
+from bide.model.words import listens_on
 from bide.project.order import with_needs
 
 TYPE_CHECKING = False

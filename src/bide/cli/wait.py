@@ -10,9 +10,10 @@ import time
 
 from bide.cli.exits import TIMED_OUT
 from bide.cli.terminal import complain, print_json
-from bide.cli.units import parse_duration, parse_ms, show_duration
-from bide.cli.words import called, ended_how, short_status
+from bide.cli.units import parse_duration, parse_ms
 from bide.client.blocking import Gone, Patience
+from bide.model.units import show_duration
+from bide.model.words import called, ended_how, short_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bide.client.http1 import Json
 
 SOCKET = "bide.sock"
+MCP_SOCKET = "mcp.sock"
 READY_SECONDS = 60.0
 """How long a daemon may take to say that it is ready; recovery of many jobs comes first."""
 KEEPER_SECONDS = 10.0
@@ -29,11 +30,11 @@ _PATH_MAX = 107
 _ABSENT = (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR)
 
 
-def try_connect(home: str) -> _socket.socket | None:
-    """A connection to the home's daemon, or None if there is no daemon."""
+def try_connect(home: str, name: str = SOCKET) -> _socket.socket | None:
+    """A connection to a socket of the home's daemon, or None if there is no daemon."""
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        _connect(sock, home)
+        _connect(sock, home, name)
     except OSError as error:
         sock.close()
         if error.errno in _ABSENT:
@@ -44,15 +45,15 @@ def try_connect(home: str) -> _socket.socket | None:
     return sock
 
 
-def _connect(sock: _socket.socket, home: str) -> None:
+def _connect(sock: _socket.socket, home: str, name: str) -> None:
     """Connect, also where the path is longer than a socket address can be."""
-    path = os.path.join(home, SOCKET)
+    path = os.path.join(home, name)
     if len(os.fsencode(path)) <= _PATH_MAX:
         sock.connect(path)
         return
     folder = os.open(home, os.O_PATH | os.O_DIRECTORY)
     try:
-        sock.connect(f"/proc/self/fd/{folder}/{SOCKET}")
+        sock.connect(f"/proc/self/fd/{folder}/{name}")
     finally:
         os.close(folder)
 

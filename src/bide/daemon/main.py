@@ -18,9 +18,11 @@ from datetime import timedelta
 from typing import Any
 
 import anyio
+from anyio.abc import SocketListener
 
 from bide import config
 from bide.api import Filter
+from bide.daemon.mcpdoor import McpSocket
 from bide.keeper import launch
 from bide.model.errors import BideError, HomeBusy, InternalError
 from bide.model.times import stamp
@@ -34,6 +36,7 @@ from bide.web.routes import Routes
 log = logging.getLogger(__name__)
 
 SOCKET = "bide.sock"
+MCP_SOCKET = "mcp.sock"
 _LOG_BYTES = 2 * 1024 * 1024
 _BACKLOG = 512
 _PATIENCE = 30.0
@@ -170,6 +173,7 @@ async def _serve(home: str) -> None:
                 stop=group.cancel_scope.cancel,
             )
 
+            group.start_soon(_serve_mcp, jobs)
             async with serving(listening, routes, _is_ours):
                 log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.table.live))
                 _say({"ready": True, "pid": os.getpid()})
@@ -180,9 +184,22 @@ async def _serve(home: str) -> None:
         log.info("stopped")
 
 
+async def _serve_mcp(jobs: LocalJobs) -> None:
+    sock = jobs.core.home.bind(MCP_SOCKET, socket.SOCK_STREAM)
+    sock.listen(_BACKLOG)
+    async with await SocketListener.from_socket(sock) as listener, anyio.create_task_group() as group:
+        door = McpSocket(jobs, _is_our_user, group)
+        if (port := jobs.core.settings.mcp.port) is not None:
+            group.start_soon(door.serve_http, jobs.core.home.path, port)
+        await listener.serve(door)
+
+
 def _is_ours(transport: BaseTransport) -> bool:
     """Whether who connected is the user that we are."""
-    peer: socket.socket = transport.get_extra_info("socket")
+    return _is_our_user(transport.get_extra_info("socket"))
+
+
+def _is_our_user(peer: socket.socket) -> bool:
     _, uid, _ = _CREDENTIALS.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     return uid == os.geteuid()
 

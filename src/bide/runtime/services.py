@@ -1,4 +1,4 @@
-"""Services that end: who comes back, when, and as what. A restart is a new job; see docs/decisions/010.
+"""Services that end: who comes back, when, and as what. A restart is a new job; see docs/decisions/014.
 
 What was decided is in the folder of the job that ended (`next`). A successor has a key made of that job's id, so that
 there is only ever one, whatever dies in between.

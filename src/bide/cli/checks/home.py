@@ -5,9 +5,9 @@ import os
 from bide.cli.checks.finding import Finding
 from bide.cli.checks.settings import check_settings
 from bide.cli.daemon import info
-from bide.cli.units import show_size
 from bide.client.start import SOCKET
 from bide.model.errors import BideError
+from bide.model.units import show_size
 from bide.version import VERSION
 
 TYPE_CHECKING = False

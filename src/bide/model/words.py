@@ -1,10 +1,12 @@
 """What is so of a job, in words: never success unless it succeeded."""
 
-from bide.cli.units import show_duration, show_size
+from bide.model.units import show_duration, show_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bide.client.http1 import Json
+    from typing import Any
+
+    Json = dict[str, Any]
 
 _SHORT = {
     "killed": "killed",

@@ -1,0 +1,125 @@
+"""Where MCP clients keep their configuration, and how bide is written into it."""
+
+import json
+import os
+import sys
+
+from bide.cli.exits import Usage
+from bide.model.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+
+CLIENTS = {
+    "claude": (".mcp.json", "mcpServers"),
+    "codex": ("~/.codex/config.toml", "mcp_servers"),
+    "gemini": ("~/.gemini/settings.json", "mcpServers"),
+    "cursor": (".cursor/mcp.json", "mcpServers"),
+    "vscode": (".vscode/mcp.json", "servers"),
+}
+"""Each client's file (in the project, unless it begins with ~) and the part of it that lists servers."""
+
+
+def install(client: str, *, home: str | None) -> str:
+    """Write bide into a client's configuration; the file's path. What is there already stays."""
+    path = _path(client)
+    text = _read(path)
+    changed = _toml(text, home) if path.endswith(".toml") else _json(text, client, path, home)
+    if changed != text:
+        _write(path, changed)
+    return path
+
+
+def snippet(client: str, *, home: str | None) -> str:
+    """What `install` would write, for those who write it themselves."""
+    if _path(client).endswith(".toml"):
+        return _section(home)
+    return json.dumps({CLIENTS[client][1]: {"bide": _entry(client, home)}}, indent=2) + "\n"
+
+
+def path_of(client: str) -> str:
+    """The file of a client, as a person would write it."""
+    return CLIENTS[client][0]
+
+
+def _path(client: str) -> str:
+    if client not in CLIENTS:
+        raise Usage(detail=f"no client {client!r}; known are {', '.join(CLIENTS)}")
+    return os.path.abspath(os.path.expanduser(CLIENTS[client][0]))
+
+
+def _command() -> str:
+    """This very bide, wherever the client starts it from."""
+    beside = os.path.join(os.path.dirname(sys.executable), "bide")
+    return beside if os.access(beside, os.X_OK) else "bide"
+
+
+def _entry(client: str, home: str | None) -> "Json":
+    entry: Json = {"command": _command(), "args": ["mcp"]}
+    if client == "vscode":
+        entry = {"type": "stdio", **entry}
+    if home:
+        entry["env"] = {"BIDE_HOME": home}
+    return entry
+
+
+def _json(text: str, client: str, path: str, home: str | None) -> str:
+    try:
+        found: Json = json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        raise BadRequest(
+            detail=f"{path} cannot be read as JSON ({error}); add this by hand:\n{snippet(client, home=home)}"
+        ) from None
+    part = CLIENTS[client][1]
+    servers: Json | None = found.get(part, {}) if type(found) is dict else None
+    if type(servers) is not dict:
+        raise BadRequest(
+            detail=f"{path} is not laid out as {client} wants it; add this by hand:\n{snippet(client, home=home)}"
+        )
+    whole: Json = {**found, part: {**servers, "bide": _entry(client, home)}}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def _section(home: str | None) -> str:
+    env = f"env = {{ BIDE_HOME = {json.dumps(home)} }}\n" if home else ""
+    return f'[mcp_servers.bide]\ncommand = {json.dumps(_command())}\nargs = ["mcp"]\n{env}'
+
+
+def _toml(text: str, home: str | None) -> str:
+    """The text with our section at its end, in place of an older one of ours."""
+    lines = text.splitlines(keepends=True)
+    kept: list[str] = []
+    ours = False
+    for line in lines:
+        if line.lstrip().startswith("["):
+            ours = line.strip().startswith(("[mcp_servers.bide]", "[mcp_servers.bide."))
+        if not ours:
+            kept.append(line)
+    before = "".join(kept).rstrip("\n")
+    return f"{before}\n\n{_section(home)}" if before else _section(home)
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRequest(detail=f"{path} cannot be read: {error}") from None
+
+
+def _write(path: str, text: str) -> None:
+    temporary = f"{path}.bide-{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        if os.path.exists(path):
+            os.chmod(temporary, os.stat(path).st_mode & 0o777)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise BadRequest(detail=f"{path} cannot be written: {error.strerror}") from None

@@ -1,0 +1,88 @@
+"""Serve bide to an MCP client on stdio.
+
+MCP clients start this. It copies frames to the daemon, so that jobs and their results outlive
+the client. 'bide mcp install CLIENT' writes it into a client's configuration.
+"""
+
+import os
+import secrets
+
+from bide import config
+from bide.cli.exits import Usage
+from bide.cli.terminal import print_json
+from bide.client.copier import Copier
+from bide.client.opening import Opening
+from bide.client.start import prepare_home
+from bide.version import VERSION
+
+TOOLSETS = ("core", "job")
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from bide.cli.parser import Parser
+    from bide.client.blocking import Link
+
+
+def configure(parser: "Parser") -> None:
+    """The options of `bide mcp`."""
+    parser.usage = "bide mcp [options]\n       bide mcp install [--print] CLIENT"
+    parser.add_argument("action", nargs="?", choices=("install",), help="write bide into a client's configuration")
+    parser.add_argument("client", nargs="?", help="claude, codex, gemini, cursor or vscode")
+    parser.add_argument("--print", action="store_true", help="with install: only show what would be written")
+    parser.add_argument(
+        "--tools", metavar="T", default="core", help="toolsets, with commas between: core (default), job; or all"
+    )
+    parser.add_argument(
+        "--owner", metavar="O", help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)"
+    )
+    parser.add_argument(
+        "--patience", metavar="S", type=float, help="seconds one call may take (default: known per client)"
+    )
+    parser.examples("bide mcp                 # in a client's configuration", "claude mcp add bide -- bide mcp")
+
+
+def execute(args: "Namespace", link: "Link") -> int:
+    """Copy until the client goes away; or write a client's configuration."""
+    if args.action == "install":
+        return _install(args)
+    tools = _toolsets(args.tools)
+    home = link.home
+    prepare_home(home)
+    hello = {
+        "owner": args.owner or os.environ.get(config.DEFAULT_OWNER_VARIABLE, ""),
+        "cwd": os.getcwd(),
+        "env": dict(os.environ),
+        "connection": secrets.token_hex(8),
+        "tools": tools,
+        "patience": args.patience,
+    }
+    kept = f"mcp-opening-{VERSION}-{'+'.join(tools)}.json"
+    return Copier(home, hello, Opening(os.path.join(home, kept))).run()
+
+
+def _toolsets(given: str) -> list[str]:
+    names = list(TOOLSETS) if given == "all" else [name.strip() for name in given.split(",") if name.strip()]
+    unknown = [name for name in names if name not in TOOLSETS]
+    if unknown or not names:
+        raise Usage(detail=f"no toolset {', '.join(unknown) or given!r}; known are {', '.join(TOOLSETS)}, and all")
+    return list(dict.fromkeys(names))
+
+
+def _install(args: "Namespace") -> int:
+    from bide.cli import clients  # noqa: PLC0415 - a client that starts us does not pay for it
+
+    if args.client is None:
+        raise Usage(detail=f"name the client: {', '.join(clients.CLIENTS)}")
+    home = os.path.abspath(args.home) if args.home else None
+    shown = clients.snippet(args.client, home=home)
+    if args.print:
+        print(shown, end="")
+        return 0
+    path = clients.install(args.client, home=home)
+    if args.json:
+        print_json({"client": args.client, "path": path})
+    else:
+        print(f"wrote bide into {path}; start {args.client} anew to use it")
+    return 0

@@ -1,0 +1,174 @@
+"""What an MCP client starts: copies frames between its stdio and the daemon, and understands no more of them than it must.
+
+It remembers the handshake and the calls that are not answered yet: when the daemon goes away it reaches the next one,
+replays both, and the client notices nothing. The opening requests are answered from what the server answered last time,
+so that a client need not wait for a daemon that is still loading.
+"""
+
+import _socket
+import json
+import os
+import select
+from contextlib import suppress
+
+from bide.client.opening import Opening
+from bide.client.start import MCP_SOCKET, ensure_daemon, try_connect
+from bide.model.errors import BideError, DaemonUnavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+
+_CHUNK = 256 * 1024
+_HANDSHAKE = ("initialize", "notifications/initialized")
+_TRIES = 5
+
+
+class Copier:
+    """One client on our stdio, one connection to the daemon at a time."""
+
+    def __init__(self, home: str, hello: "Json", opening: Opening) -> None:
+        """`hello` says who we are; the daemon reads it first on every connection."""
+        self._home = home
+        self._hello = json.dumps(hello).encode() + b"\n"
+        self._opening = opening
+        self._poll = select.poll()
+        self._client = Lines(0)
+        self._daemon = Lines(-1)
+        self._sock: _socket.socket | None = None
+        self._handshake: list[bytes] = []
+        self._handshake_ids: set[str] = set()
+        self._calls: dict[str, bytes] = {}
+        """Requests that the client still waits for, by id."""
+        self._had: set[str] = set()
+        """Opening requests whose answer the client has had, so that another is for us alone."""
+
+    def run(self) -> int:
+        """Copy until the client goes away and everything it asked for is answered."""
+        self._poll.register(0, select.POLLIN)
+        self._poll.register(1, 0)
+        while not (self._client.over and not self._calls):
+            # The first frames come before the daemon is looked for: what is known from last time need not wait for it.
+            if self._sock is None and (self._handshake or self._calls):
+                self._connect()
+            for fd, _ in self._poll.poll():
+                if fd == 1:
+                    return 0  # nobody reads our answers any more
+                self._read(fd)
+        return 0
+
+    def _read(self, fd: int) -> None:
+        if fd == 0:
+            for line in self._client.read():
+                self._from_client(line)
+            if self._client.over:
+                self._poll.unregister(0)
+        elif self._sock is not None:
+            for line in self._daemon.read():
+                self._from_daemon(line)
+            if self._daemon.over:
+                self._poll.unregister(fd)
+                self._sock.close()
+                self._sock = None
+
+    def _connect(self) -> None:
+        """Reach the daemon, start one if there is none, and say again what it must know."""
+        failure: BideError | None = None
+        for _ in range(_TRIES):
+            try:
+                sock = try_connect(self._home, MCP_SOCKET)
+                if sock is None:
+                    ensure_daemon(self._home)
+                    continue
+                sock.sendall(self._hello + b"".join(self._handshake) + b"".join(self._calls.values()))
+            except DaemonUnavailable as error:
+                failure = error
+            except OSError as error:
+                failure = DaemonUnavailable(home=self._home, detail=str(error))
+            else:
+                self._sock, self._daemon = sock, Lines(sock.fileno())
+                self._poll.register(sock.fileno(), select.POLLIN)
+                return
+        raise failure or DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
+
+    def _from_client(self, line: bytes) -> None:
+        message = _read(line)
+        method, id_ = message.get("method"), _id(message)
+        if id_ and isinstance(method, str):
+            known = self._opening.answer(id_, message)
+            if known is not None:
+                _write(known)
+                self._had.add(id_)
+            elif method not in _HANDSHAKE:
+                self._calls[id_] = line
+        if method in _HANDSHAKE:
+            self._handshake.append(line)
+            self._handshake_ids |= {id_} if id_ else set()
+        elif method == "notifications/cancelled":
+            self._calls.pop(json.dumps(message.get("params", {}).get("requestId")), None)
+        self._send(line)
+
+    def _send(self, line: bytes) -> None:
+        if self._sock is not None:
+            # If it fails, that is noticed when it is read, and then everything is said again.
+            with suppress(OSError):
+                self._sock.sendall(line)
+
+    def _from_daemon(self, line: bytes) -> None:
+        message = _read(line)
+        id_ = None if "method" in message else _id(message)
+        if id_ is None:
+            _write(line)
+            return
+        self._calls.pop(id_, None)
+        changed = self._opening.learn(id_, message)
+        if id_ not in self._had:
+            _write(line)
+            if id_ in self._handshake_ids:
+                self._had.add(id_)
+        elif changed:
+            _write(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
+
+
+class Lines:
+    """A descriptor, read as lines."""
+
+    def __init__(self, fd: int) -> None:
+        """Nothing is read yet."""
+        self._fd = fd
+        self._rest = b""
+        self.over = False
+
+    def read(self) -> list[bytes]:
+        """The lines that are complete after reading once, each with its end."""
+        try:
+            data = os.read(self._fd, _CHUNK)
+        except OSError:
+            data = b""
+        if not data:
+            self.over = True
+            last, self._rest = self._rest, b""
+            return [last + b"\n"] if last.strip() else []
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return [line + b"\n" for line in lines if line.strip()]
+
+
+def _read(line: bytes) -> "Json":
+    try:
+        found: Json = json.loads(line)
+    except ValueError:
+        return {}
+    return found if type(found) is dict else {}
+
+
+def _id(message: "Json") -> str | None:
+    """The id of a message as a key: 1 and "1" are two. Nothing else can be an id."""
+    return json.dumps(message["id"]) if isinstance(message.get("id"), str | int) else None
+
+
+def _write(data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]

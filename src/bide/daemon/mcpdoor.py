@@ -1,0 +1,90 @@
+"""The socket for MCP clients. The protocol is loaded, in a thread, when the first of them comes: that takes a second."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import socket
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import SocketAttribute, SocketStream, TaskGroup
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from bide.mcpserver.tool import Caller
+from bide.model.errors import BideError
+
+if TYPE_CHECKING:
+    from bide.api import Jobs
+    from bide.mcpserver.server import Door
+
+log = logging.getLogger(__name__)
+
+_HELLO_MAX = 4 * 1024 * 1024
+
+
+class McpSocket:
+    """Takes connections of copiers and hands them to the door, which it loads when it is first needed."""
+
+    def __init__(self, jobs: Jobs, allowed: Callable[[socket.socket], bool], group: TaskGroup) -> None:
+        """Nothing is loaded yet. `group` is for what outlives a connection."""
+        self._jobs = jobs
+        self._group = group
+        self._allowed = allowed
+        self._door: Door | None = None
+        self._loading = anyio.Lock()
+
+    async def __call__(self, stream: SocketStream) -> None:
+        """Serve one connection until its client goes away."""
+        async with stream:
+            if not self._allowed(stream.extra(SocketAttribute.raw_socket)):
+                return
+            try:
+                await self._serve(stream)
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.IncompleteRead):
+                return
+            except Exception:
+                log.exception("a connection of an MCP client failed")
+
+    async def _serve(self, stream: SocketStream) -> None:
+        buffered = BufferedByteReceiveStream(stream)
+        hello = json.loads(await buffered.receive_until(b"\n", _HELLO_MAX))
+        door = await self._loaded()
+        await door.serve(buffered, stream, _caller(hello))
+
+    async def serve_http(self, home: str, port: int) -> None:
+        """Serve clients that connect to a URL, for as long as the daemon lives."""
+        door = await self._loaded()
+        http = await anyio.to_thread.run_sync(_import, "bide.mcpserver.http")
+        try:
+            await http.serve(door, home, port)
+        except BideError as error:
+            log.warning("MCP over HTTP is off: %s", error)
+
+    async def _loaded(self) -> Door:
+        async with self._loading:
+            door = self._door
+            if door is None:
+                module = await anyio.to_thread.run_sync(_import, "bide.mcpserver.server")
+                door = self._door = module.Door(self._jobs, self._group)
+        return door
+
+
+def _import(name: str) -> Any:
+    return import_module(name)
+
+
+def _caller(hello: dict[str, Any]) -> Caller:
+    return Caller(
+        owner=str(hello.get("owner") or ""),
+        client="",
+        cwd=str(hello["cwd"]),
+        env={str(key): str(value) for key, value in dict(hello["env"]).items()},
+        connection=re.sub(r"[^0-9a-zA-Z]", "", str(hello["connection"]))[:64],
+        patience=float(hello["patience"]) if hello.get("patience") else None,
+        toolsets=tuple(str(name) for name in hello.get("tools") or ("core",)),
+    )

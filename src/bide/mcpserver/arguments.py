@@ -1,0 +1,111 @@
+"""Arguments of a tool call against the tool's schema: each of the kind it should be, or refused by its name.
+
+Our own, because the schemas use a handful of keywords only and an agent needs the field, what is wrong and what would
+be right, in one sentence; a general validator says what failed in the words of the schema language.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+Schema = Mapping[str, Any]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
+
+
+_TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "string": ("a string", lambda value: isinstance(value, str)),
+    "boolean": ("true or false", lambda value: isinstance(value, bool)),
+    "integer": ("a whole number", lambda value: _is_number(value) and float(cast("float", value)).is_integer()),
+    "number": ("a number", _is_number),
+    "array": ("a list", lambda value: isinstance(value, list)),
+    "object": ("an object", lambda value: isinstance(value, dict)),
+}
+_SHOWN = 60
+
+
+def fault(arguments: object, schema: Schema) -> str | None:
+    """What is wrong with the arguments, in one sentence; `None` if nothing is."""
+    return _fault(arguments, schema, "")
+
+
+def _fault(value: object, schema: Schema, path: str) -> str | None:
+    if "anyOf" in schema:
+        faults = [_fault(value, one, path) for one in schema["anyOf"]]
+        return None if None in faults else f"{_named(path)} must be {_wanted(schema)}, not {_shown(value)}"
+    kind, fits = _TYPES[schema["type"]]
+    if not fits(value):
+        return f"{_named(path)} must be {kind}, not {_shown(value)}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{_named(path)} must be one of {', '.join(map(str, schema['enum']))}, not {_shown(value)}"
+    return _content_fault(value, schema, path)
+
+
+def _content_fault(value: object, schema: Schema, path: str) -> str | None:
+    if isinstance(value, dict):
+        return _object_fault(cast("dict[str, object]", value), schema, path)
+    if isinstance(value, list):
+        return _list_fault(cast("list[object]", value), schema, path)
+    return _range_fault(value, schema, path)
+
+
+def _range_fault(value: object, schema: Schema, path: str) -> str | None:
+    number = len(value) if isinstance(value, str) else cast("float", value)
+    low, high = ("minLength", "maxLength") if isinstance(value, str) else ("minimum", "maximum")
+    unit = " characters" if isinstance(value, str) else ""
+    if low in schema and number < schema[low]:
+        return f"{_named(path)} must be at least {schema[low]}{unit}, not {number}"
+    if high in schema and number > schema[high]:
+        return f"{_named(path)} must be at most {schema[high]}{unit}, not {number}"
+    return None
+
+
+def _list_fault(value: list[object], schema: Schema, path: str) -> str | None:
+    if len(value) < schema.get("minItems", 0):
+        return f"{_named(path)} must have at least {schema['minItems']} entries"
+    if len(value) > schema.get("maxItems", 10_000):
+        return f"{_named(path)} must have at most {schema.get('maxItems', 10_000)} entries"
+    found = (_fault(one, schema["items"], f"{path}[{at}]") for at, one in enumerate(value))
+    return next((one for one in found if one), None)
+
+
+def _object_fault(value: dict[str, object], schema: Schema, path: str) -> str | None:
+    known: dict[str, Schema] = schema.get("properties", {})
+    rest = schema.get("additionalProperties", False)
+    for key, one in value.items():
+        within = f"{path}.{key}" if path else key
+        if key in known:
+            found = _fault(one, known[key], within)
+        elif isinstance(rest, Mapping):
+            found = _fault(one, cast("Schema", rest), within)
+        elif rest:
+            found = None
+        else:
+            found = _unknown(key, path, known)
+        if found:
+            return found
+    missing = [key for key in schema.get("required", ()) if key not in value]
+    return f"{_named(path, 'the call')} needs {missing[0]!r}" if missing else None
+
+
+def _unknown(key: str, path: str, known: Mapping[str, Schema]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {near[0]!r}" if near else f"known are {', '.join(known) or 'none'}"
+    return f"{_named(path, 'the call')} has no field {_shown(key)}; {hint}"
+
+
+def _wanted(schema: Schema) -> str:
+    return " or ".join(_TYPES[one["type"]][0] for one in schema["anyOf"])
+
+
+def _named(path: str, whole: str = "the arguments") -> str:
+    return repr(path) if path else whole
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,141 @@
+"""What of a job's output a model is shown: cleaned, folded, and cut to a budget, with what is left out addressable.
+
+Pure. A line of ours inside the output carries a mark that the job cannot know, so that nothing it prints can pose as one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LINE_MAX = 400
+_FOLD = 3
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_ERROR = re.compile(
+    r"\b(error|errors|exception|traceback|panic|fatal|failed|failure|assert\w*|undefined|cannot|denied|not found)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line as it is shown, and the bytes it stands for."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def cost(self) -> int:
+        """What it takes of the budget."""
+        return len(self.text) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A piece of a stream, ready to be shown."""
+
+    text: str
+    start: int
+    end: int
+    omitted: tuple[tuple[int, int], ...] = ()
+    """Ranges of bytes between `start` and `end` that are not shown."""
+
+
+def clean(text: str) -> str:
+    """A line as a terminal would leave it: no escape sequences, and only what the last carriage return left."""
+    plain = _ESCAPES.sub("", text).rstrip("\r")
+    if "\r" in plain:
+        plain = next((part for part in reversed(plain.split("\r")) if part), "")
+    return _CONTROLS.sub("", plain)
+
+
+def lines_of(data: bytes, offset: int, mark: str) -> list[Line]:
+    """The lines of a piece of output, cleaned, with repeats folded and long ones clamped."""
+    lines: list[Line] = []
+    at = offset
+    for raw in data.split(b"\n") if data else []:
+        end = min(at + len(raw) + 1, offset + len(data))
+        lines.append(Line(clean(raw.decode("utf-8", "replace")), at, end))
+        at = end
+    if lines and not lines[-1].text and lines[-1].start == lines[-1].end:
+        lines.pop()
+    return [_clamped(line, mark) for line in _folded(lines, mark)]
+
+
+def _clamped(line: Line, mark: str) -> Line:
+    if len(line.text) <= LINE_MAX:
+        return line
+    half = LINE_MAX // 2
+    left = len(line.text) - 2 * half
+    return Line(f"{line.text[:half]}[{mark} {left} characters]{line.text[-half:]}", line.start, line.end)
+
+
+def _folded(lines: list[Line], mark: str) -> list[Line]:
+    folded: list[Line] = []
+    at = 0
+    while at < len(lines):
+        first = lines[at]
+        run = at
+        while run + 1 < len(lines) and lines[run + 1].text == first.text:
+            run += 1
+        count = run - at + 1
+        if count >= _FOLD:
+            folded.append(first)
+            folded.append(Line(f"[{mark} the line above {count} times in a row]", lines[at + 1].start, lines[run].end))
+        else:
+            folded += lines[at : run + 1]
+        at = run + 1
+    return folded
+
+
+def excerpt(data: bytes, offset: int, budget: int, mark: str) -> Excerpt:
+    """Head and tail within a budget of characters, with lines that look like an error in between kept in view."""
+    lines = lines_of(data, offset, mark)
+    end = offset + len(data)
+    if sum(line.cost for line in lines) <= budget:
+        return Excerpt("".join(f"{line.text}\n" for line in lines), offset, end)
+    kept = _chosen(lines, budget)
+    parts: list[str] = []
+    omitted: list[tuple[int, int]] = []
+    at = 0
+    for index in [*sorted(kept), len(lines)]:
+        if index > at:
+            first, last = lines[at].start, lines[index - 1].end
+            omitted.append((first, last))
+            parts.append(f"[{mark} {index - at} lines, bytes {first} to {last}, left out]\n")
+        if index < len(lines):
+            parts.append(f"{lines[index].text}\n")
+        at = index + 1
+    return Excerpt("".join(parts), offset, end, tuple(omitted))
+
+
+def _chosen(lines: list[Line], budget: int) -> set[int]:
+    """A quarter for the head, a half for the tail, and what is left for what looks like an error between them."""
+    kept: set[int] = set()
+    room = _take(lines, range(len(lines) - 1, -1, -1), budget // 2, kept)
+    room = _take(lines, range(len(lines)), room + budget // 4, kept)
+    errors = [index for index, line in enumerate(lines) if index not in kept and _ERROR.search(line.text)]
+    room += budget // 4
+    for index in errors:
+        if lines[index].cost + _MARKER > room:
+            break
+        room -= lines[index].cost + _MARKER
+        kept.add(index)
+    return kept
+
+
+_MARKER = 60
+"""About what a line about left-out lines takes."""
+
+
+def _take(lines: list[Line], order: range, room: int, kept: set[int]) -> int:
+    for index in order:
+        if index in kept or lines[index].cost > room:
+            break
+        room -= lines[index].cost
+        kept.add(index)
+    return room

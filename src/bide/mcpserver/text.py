@@ -1,0 +1,101 @@
+"""How a job, a wait and a piece of output read to a model: our words first, the job's words fenced by a mark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from bide.api import Jobs
+from bide.mcpserver.excerpt import Excerpt, excerpt
+from bide.mcpserver.tool import Json
+from bide.model.job import Job
+from bide.model.messages import job_to_json
+from bide.model.output import Slice, Stream
+from bide.model.phase import Ended, Running
+from bide.model.units import show_duration, show_size
+from bide.model.words import called, ended_how, missing
+
+BUDGET = 2000
+"""Tokens of output in one answer, if the caller does not say."""
+CHARS_PER_TOKEN = 4
+WAITING_IS_FREE = "It goes on by itself; waiting costs nothing, so do not poll."
+_COMMAND_MAX = 80
+
+
+def job_line(job: Job) -> str:
+    """One sentence on a job."""
+    body = job_to_json(job)
+    what = called(body)
+    if isinstance(job.phase, Ended):
+        sentence = f"{what} {ended_how(body)} after {show_duration(body['duration_ms'] or 0)}"
+        lost = missing(body)
+        return f"{sentence}; {lost}" if lost else sentence
+    if isinstance(job.phase, Running):
+        for_long = show_duration((datetime.now(UTC) - job.phase.started_at).total_seconds() * 1000)
+        if job.facts is not None and job.facts.waiting is not None:
+            return f"{what} has run for {for_long} and waits for input; its prompt: {json.dumps(job.facts.waiting)}"
+        return f"{what} has run for {for_long}"
+    return f"{what} is queued"
+
+
+def job_data(job: Job) -> Json:
+    """The facts of a job that an agent acts on; what is empty is left out."""
+    body = job_to_json(job)
+    command = body["command"]
+    keys = ("name", "label", "session", "reason", "exit_code", "signal", "by", "error", "duration_ms", "pid", "waiting")
+    data: Json = {"job": job.id, "phase": job.phase_name, **{key: body[key] for key in keys if body[key]}}
+    if isinstance(job.phase, Ended) and body["exit_code"] == 0:
+        data["exit_code"] = 0
+    data["command"] = command if len(command) <= _COMMAND_MAX else f"{command[: _COMMAND_MAX - 1]}…"
+    if body["alive"]:
+        data["alive"] = body["alive"]
+    return data
+
+
+async def output(jobs: Jobs, job: Job, stream: Stream, budget: int, mark: str) -> tuple[str, Json] | None:
+    """A stream within a budget of tokens, as text and as data; `None` if there is nothing."""
+    room = budget * CHARS_PER_TOKEN
+    head = await jobs.read(job.id, stream=stream, offset=0, limit=max(room, 4096) * 4)
+    if head.next < head.size:
+        return await _both_ends(jobs, job, head, room, mark)
+    if not head.data and not head.offset:
+        return None
+    return fenced(excerpt(head.data, head.offset, room, mark), head, mark)
+
+
+async def _both_ends(jobs: Jobs, job: Job, head: Slice, room: int, mark: str) -> tuple[str, Json]:
+    """More than fits into memory for one answer: the first and the last of it, and what is between named."""
+    start = max(head.size - max(room, 4096) * 4, head.next)
+    last = await jobs.read(job.id, stream=head.stream, offset=start, limit=head.size - start)
+    top = excerpt(head.data, head.offset, room // 4, mark)
+    bottom = excerpt(last.data, last.offset, room - room // 4, mark)
+    between = f"[{mark} bytes {head.next} to {last.offset} left out]\n" if last.offset > head.next else ""
+    gap = ((head.next, last.offset),) if between else ()
+    whole = Excerpt(top.text + between + bottom.text, head.offset, last.next, (*top.omitted, *gap, *bottom.omitted))
+    return fenced(whole, last, mark)
+
+
+def fenced(shown: Excerpt, found: Slice, mark: str) -> tuple[str, Json]:
+    """An excerpt between two lines that the job cannot forge, and as data."""
+    what = (
+        "all of it" if shown.start == 0 and not shown.omitted and shown.end == found.size else f"of {found.size} bytes"
+    )
+    head = f"--- {found.stream} {mark}: bytes {shown.start} to {shown.end}, {what}\n"
+    data: Json = {"text": shown.text, "offset": shown.start, "next": shown.end, "size": found.size}
+    if shown.omitted:
+        data["omitted"] = [list(gap) for gap in shown.omitted]
+    if shown.start and found.head:
+        data["dropped"] = found.head
+        head = f"--- {found.stream} {mark}: the first {show_size(found.head)} were dropped\n{head}"
+    return f"{head}{shown.text}--- end {mark}", data
+
+
+def next_call(tool: str, **arguments: object) -> tuple[str, Json]:
+    """The exact call that comes next, as text and as data."""
+    return f"{tool} {json.dumps(arguments)}", {"tool": tool, "arguments": arguments}
+
+
+def lines(parts: Sequence[str]) -> str:
+    """Parts of an answer, one below the other."""
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,111 @@
+"""What a tool is, what a call of it knows, and what it answers. Nothing here knows the protocol."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bide.api import Jobs
+from bide.mcpserver.scope import Own
+
+Json = dict[str, Any]
+Progress = Callable[[float, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The client on the other side of a connection."""
+
+    owner: str
+    client: str
+    """The name it gives itself."""
+    cwd: str
+    env: Mapping[str, str]
+    connection: str
+    """Names the connection for as long as its client lives, over restarts of the daemon."""
+    patience: float | None = None
+    """Seconds one call may take, where configured."""
+    toolsets: tuple[str, ...] = ("core",)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool."""
+
+    jobs: Jobs
+    own: Own
+    """The caller's jobs among them."""
+    caller: Caller
+    key: str
+    """The same if the same request comes again after a restart of the daemon."""
+    progress: Progress
+    later: Callable[[Callable[[], Awaitable[object]]], object]
+    """Does something that the answer need not wait for."""
+    longest: float
+    """Seconds that the client can be kept waiting."""
+    mark: str = field(default_factory=lambda: secrets.token_hex(2))
+    """What sets our words in this answer apart from a job's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer, complete as text and complete as data."""
+
+    text: str
+    data: Json
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as clients see it, and who does it."""
+
+    name: str
+    description: str
+    schema: Json
+    act: Callable[[Call, Json], Awaitable[Answer]]
+    reads_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+
+
+def fields(required: tuple[str, ...] = (), /, **properties: Json) -> Json:
+    """The schema of a tool's arguments; what is not named is refused."""
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": list(required)} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+def text(description: str = "", **more: object) -> Json:
+    """A field that is a string."""
+    return {"type": "string", **({"description": description} if description else {}), **more}
+
+
+def number(description: str = "", **more: object) -> Json:
+    """A field that is a number."""
+    return {"type": "number", **({"description": description} if description else {}), **more}
+
+
+def whole(description: str = "", **more: object) -> Json:
+    """A field that is a whole number."""
+    return {"type": "integer", **({"description": description} if description else {}), **more}
+
+
+def flag(description: str = "") -> Json:
+    """A field that is true or false."""
+    return {"type": "boolean", **({"description": description} if description else {})}
+
+
+def words(description: str = "", **more: object) -> Json:
+    """A field that is a list of strings."""
+    return {
+        "type": "array",
+        "items": {"type": "string"},
+        **({"description": description} if description else {}),
+        **more,
+    }

@@ -1,0 +1,144 @@
+"""`bash` of the toolset `job`: runs a command, in the background if asked or if it takes long. Seed 000's words."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from bide.api import Filter
+from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number
+from bide.mcpserver.tool import text as string
+from bide.mcpserver.toolsets.job import JobTools, output_text
+from bide.mcpserver.toolsets.jobtext import error_text, label_of
+from bide.model.errors import BadRequest, NameInUse
+from bide.model.job import Job
+from bide.model.limits import Limits
+from bide.model.phase import Ended
+from bide.model.request import Request
+from bide.model.waiting import Mode
+
+TIMEOUT = 300.0
+SHORTEST, LONGEST = 1.0, 3600.0
+GRACE = 1.0
+"""Seconds that `async: "auto"` waits before it puts a command into the background."""
+
+
+class BashTool:
+    """Starts jobs that `job` waits for."""
+
+    def __init__(self, jobs: JobTools, *, most: int = 100, auto_after: float | None = None) -> None:
+        """At most `most` (1 to 100) run at once; with `auto_after`, what takes longer goes into the background."""
+        self._jobs = jobs
+        self._most = min(max(most, 1), 100)
+        self._auto_after = auto_after
+
+    def tool(self) -> Tool:
+        """`bash` as clients see it."""
+        return Tool(
+            "bash",
+            "Run a shell command. With async true it becomes a background job at once; wait for it with job.",
+            fields(
+                ("command",),
+                command=string(minLength=1),
+                cwd=string(),
+                env={"type": "object", "additionalProperties": {"type": "string"}},
+                timeout=number("seconds, 1 to 3600, 0 for none (default 300)", minimum=0),
+                **{"async": {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["auto"]}]}},
+                id=string("what to call the job"),
+                pty=flag(),
+            ),
+            self.act,
+            destructive=True,
+        )
+
+    async def act(self, call: Call, given: Json) -> Answer:
+        """Run it; in the foreground up to the threshold."""
+        seconds, notice = _timeout(given.get("timeout", TIMEOUT))
+        wanted = given.get("async", False)
+        full = await self._running(call) >= self._most
+        if wanted is True and full:
+            detail = f"Background job limit reached ({self._most}). Wait for running jobs to finish or cancel one."
+            raise BadRequest(detail=detail)
+        job = await self._start(call, given, seconds)
+        wait = self._wait(wanted, given, seconds, full=full)
+        if wait is None or wait > 0:
+            longest = call.longest if wait is None else min(wait, call.longest)
+            waited = await call.jobs.wait([job.id], mode=Mode.ALL, timeout=timedelta(seconds=longest))
+            job = waited.jobs[0]
+        if isinstance(job.phase, Ended) and wanted is not True:
+            return await _finished(call, job, notice)
+        said = f"Background job {job.name or job.id} started: {label_of(job.spec.command)}"
+        data: Json = {"async": {"state": "running", "jobId": job.name or job.id, "type": "bash"}}
+        return Answer("\n".join(filter(None, (said, notice))), data)
+
+    def _wait(self, wanted: object, given: Json, seconds: float, *, full: bool) -> float | None:
+        """How long to wait for the end before it is a background job; `None` for as long as the client can."""
+        if wanted is True:
+            return 0.0
+        room = seconds - 1 if seconds else LONGEST
+        if wanted == "auto":
+            return None if full or room <= GRACE else GRACE
+        if self._auto_after is None or given.get("pty") or full:
+            return None
+        return max(0.0, min(self._auto_after, room))
+
+    async def _running(self, call: Call) -> int:
+        page = await call.jobs.list(Filter(owner=call.caller.owner, phase="running"), limit=200)
+        return len(page.jobs)
+
+    async def _start(self, call: Call, given: Json, seconds: float) -> Job:
+        limits = Limits(timeout=timedelta(seconds=seconds)) if seconds else Limits()
+        for name in await self._names(call, given.get("id")):
+            request = Request.of(
+                given["command"],
+                cwd=os.path.join(call.caller.cwd, given.get("cwd", "")),
+                base_env=call.caller.env,
+                env=given.get("env", {}),
+                owner=call.caller.owner,
+                name=name,
+                key=call.key,
+                limits=limits,
+                pty=given.get("pty", False),
+                merge=not given.get("pty", False),
+                background=True,
+            )
+            try:
+                ran = await call.jobs.run(request)
+            except NameInUse:
+                continue
+            call.own.arrivals.ring()
+            return ran.job
+        raise BadRequest(detail="no free id for another background job; cancel some")
+
+    async def _names(self, call: Call, preferred: str | None) -> list[str]:
+        """Ids to try: the preferred one, then with -2, -3; else the lowest free `bg_N`."""
+        if preferred and preferred.strip():
+            word = preferred.strip()
+            taken = await self._taken(call)
+            names = [word, *(f"{word}-{number}" for number in range(2, 200))]
+        else:
+            taken = await self._taken(call)
+            names = [f"bg_{number}" for number in range(1, 400)]
+        return [name for name in names if name not in taken]
+
+    async def _taken(self, call: Call) -> set[str]:
+        """Names that a running job has, or one that ended lately and can still be asked for."""
+        jobs = await self._jobs.retained(call)
+        return {job.name for job in jobs if job.name}
+
+
+def _timeout(asked: float) -> tuple[float, str]:
+    if asked == 0:
+        return 0.0, ""
+    clamped = min(max(asked, SHORTEST), LONGEST)
+    notice = "" if clamped == asked else f"[Timeout clamped to {clamped:.0f}s (allowed range: 1-3600s)]"
+    return clamped, notice
+
+
+async def _finished(call: Call, job: Job, notice: str) -> Answer:
+    text = await output_text(call, job)
+    assert isinstance(job.phase, Ended)  # noqa: S101 - the caller looked
+    failed = job.phase.end.exit_code != 0
+    said = error_text(job, text) if failed else text.rstrip("\n") or "(no output)"
+    data: Json = {"exitCode": job.phase.end.exit_code, "output": said, "jobId": job.name or job.id}
+    return Answer("\n".join(filter(None, (said, notice))), data, is_error=failed)

@@ -1,0 +1,237 @@
+"""The toolset `job`: wait for, list and cancel background jobs. Its words, texts and defaults are those of seed 000."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from bide.api import Filter
+from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, words
+from bide.mcpserver.toolsets.jobtext import INLINE, PREVIEW, error_text, label_of
+from bide.model.errors import BadRequest, JobNotFound
+from bide.model.job import Job
+from bide.model.output import Stream
+from bide.model.phase import Ended, Reason, Running
+from bide.model.waiting import Mode
+
+RETENTION = timedelta(minutes=5)
+POLL_WAITS = {"5s": 5.0, "10s": 10.0, "30s": 30.0, "1m": 60.0, "5m": 300.0}
+DEFAULT_WAIT = "30s"
+SMART = (5.0, 10.0, 30.0, 60.0, 300.0)
+SMART_RESET = 60.0
+
+
+class Ladder:
+    """How long each owner's next poll waits: longer with every poll in a row, short again after a pause."""
+
+    def __init__(self) -> None:
+        """Nobody has polled."""
+        self._rungs: dict[str, tuple[int, float]] = {}
+
+    def next(self, owner: str, now: float) -> float:
+        """Seconds for a poll that begins now."""
+        rung, returned = self._rungs.get(owner, (-1, 0.0))
+        rung = 0 if rung < 0 or now - returned >= SMART_RESET else min(rung + 1, len(SMART) - 1)
+        self._rungs[owner] = (rung, now)
+        return SMART[rung]
+
+    def returned(self, owner: str, now: float) -> None:
+        """A poll has answered."""
+        rung, _ = self._rungs.get(owner, (0, now))
+        self._rungs[owner] = (rung, now)
+
+
+class JobTools:
+    """`job`, and what it remembers: which jobs were cancelled and have not ended yet."""
+
+    def __init__(self, poll_wait: str = DEFAULT_WAIT) -> None:
+        """`poll_wait` is 5s, 10s, 30s, 1m, 5m or smart; anything else means 30s."""
+        self._poll_wait = poll_wait
+        self._ladder = Ladder()
+        self.cancelled: set[str] = set()
+
+    def tool(self) -> Tool:
+        """`job` as clients see it."""
+        return Tool(
+            "job",
+            "Wait for or cancel background jobs. With no arguments waits for the first of your running jobs to finish. Results of the jobs in "
+            "the answer are complete; there is no need to call it in a loop.",
+            fields(
+                (),
+                poll=words("ids to wait for"),
+                cancel=words("ids to cancel first"),
+                list=flag("only show all jobs; not with poll or cancel"),
+            ),
+            self.act,
+            destructive=True,
+        )
+
+    async def act(self, call: Call, given: Json) -> Answer:
+        """Cancel, then wait, then tell."""
+        poll: list[str] | None = given.get("poll")
+        cancel: list[str] = given.get("cancel", [])
+        if given.get("list"):
+            if poll or cancel:
+                raise BadRequest(detail="`list` cannot be combined with `poll` or `cancel`.")
+            return await self._answer(call, await self.retained(call), None)
+        outcomes = [await self._cancel(call, id_) for id_ in cancel] if "cancel" in given else None
+        if poll is None and cancel:
+            return await self._answer(call, await self._known(call, cancel), outcomes)
+        watched = await self._running(call) if poll is None else await self._known(call, poll)
+        if not watched:
+            return await self._nothing(call, poll, cancel, outcomes)
+        return await self._answer(call, await self._first_to_settle(call, watched), outcomes)
+
+    async def _nothing(
+        self, call: Call, poll: list[str] | None, cancel: list[str], outcomes: list[Json] | None
+    ) -> Answer:
+        if outcomes:
+            return await self._answer(call, await self._known(call, cancel), outcomes)
+        said = (
+            f"No matching jobs found for IDs: {', '.join(poll)}" if poll else "No running background jobs to wait for."
+        )
+        return Answer(said, {"jobs": []})
+
+    async def _first_to_settle(self, call: Call, watched: list[Job]) -> list[Job]:
+        if any(self.status(job) != "running" for job in watched):
+            return watched
+        now = time.monotonic()
+        smart = self._poll_wait == "smart"
+        seconds = self._ladder.next(call.caller.owner, now) if smart else POLL_WAITS.get(self._poll_wait, 30.0)
+        timeout = timedelta(seconds=min(seconds, call.longest))
+        waited = await call.jobs.wait([job.id for job in watched], mode=Mode.ANY, timeout=timeout)
+        self._ladder.returned(call.caller.owner, time.monotonic())
+        return list(waited.jobs)
+
+    async def _cancel(self, call: Call, id_: str) -> Json:
+        try:
+            job = await call.own.job(id_)
+        except JobNotFound:
+            return {"id": id_, "status": "not_found"}
+        if _is_hidden(job):
+            return {"id": id_, "status": "not_found"}
+        if self.status(job) != "running":
+            return {"id": id_, "status": "already_completed", "was": self.status(job)}
+        self.cancelled.add(job.id)
+        call.later(lambda: call.jobs.kill(job.id, by=call.caller.owner))
+        return {"id": id_, "status": "cancelled"}
+
+    def status(self, job: Job) -> str:
+        """`running`, `completed`, `failed` or `cancelled`; cancelled from the moment it is asked for."""
+        if not isinstance(job.phase, Ended):
+            return "cancelled" if job.id in self.cancelled else "running"
+        if job.id in self.cancelled or job.phase.end.reason is Reason.KILLED:
+            return "cancelled"
+        return "completed" if job.phase.end.exit_code == 0 else "failed"
+
+    async def _known(self, call: Call, ids: Sequence[str]) -> list[Job]:
+        """Those of the ids that exist, each once."""
+        found: dict[str, Job] = {}
+        for id_ in ids:
+            try:
+                job = await call.own.job(id_)
+            except JobNotFound:
+                continue
+            if not _is_hidden(job):
+                found.setdefault(job.id, job)
+        return list(found.values())
+
+    async def _running(self, call: Call) -> list[Job]:
+        found: list[Job] = []
+        for phase in ("running", "queued"):
+            page = await call.jobs.list(Filter(owner=call.caller.owner, phase=phase), limit=500)
+            found += page.jobs
+        return found
+
+    async def retained(self, call: Call) -> list[Job]:
+        """What runs, and what ended lately."""
+        recent = Filter(owner=call.caller.owner, since=datetime.now(UTC) - timedelta(days=30))
+        page = await call.jobs.list(recent, limit=500)
+        return [job for job in page.jobs if not _is_hidden(job)]
+
+    async def _answer(self, call: Call, jobs: Sequence[Job], outcomes: list[Json] | None) -> Answer:
+        rows = [await self.snapshot(call, job) for job in jobs]
+        running = [row for row in rows if row["status"] == "running"]
+        settled = [row for row in rows if row["status"] != "running"]
+        parts: list[str] = []
+        if outcomes:
+            parts += [f"## Cancelled ({len(outcomes)})", *(f"- {_outcome(one)}" for one in outcomes), ""]
+        if settled:
+            parts.append(f"## Completed ({len(settled)})")
+            for row in settled:
+                parts += _settled(row)
+        if running:
+            parts.append(f"## Still Running ({len(running)})")
+            parts += [f"- `{row['id']}` [{row['type']}] — {row['label']}" for row in running]
+        data: Json = {"jobs": rows}
+        if outcomes is not None:
+            data["cancelled"] = [{"id": one["id"], "status": one["status"]} for one in outcomes]
+        if rows and not settled and not outcomes:
+            data["useless"] = True
+        return Answer("\n".join(parts).strip() or "No background jobs.", data)
+
+    async def snapshot(self, call: Call, job: Job) -> Json:
+        """A job in this vocabulary's words."""
+        status = self.status(job)
+        row: Json = {
+            "id": job.name or job.id,
+            "type": "task" if job.spec.kind == "task" else "bash",
+            "status": status,
+            "label": label_of(job.spec.command),
+            "durationMs": _duration_ms(job),
+        }
+        if status != "running":
+            text = await output_text(call, job)
+            if status == "completed":
+                row["resultText"] = text
+            elif status == "failed":
+                row["errorText"] = error_text(job, text)
+            elif text:
+                row["resultText"] = text
+        return row
+
+
+async def output_text(call: Call, job: Job) -> str:
+    """What a job wrote: whole if it is short, else its beginning and where the rest is."""
+    parts: list[str] = []
+    for stream, word in ((Stream.OUT, "stdout"), (Stream.ERR, "stderr")):
+        found = await call.jobs.read(job.id, stream=stream, limit=4 * INLINE)
+        text = found.data.decode("utf-8", "replace")
+        if len(text) > INLINE or found.next < found.size:
+            text = (
+                f"{text[:PREVIEW]}\n[Output truncated. Showing first {PREVIEW:,} characters.]\n"
+                f"Full output: job://{job.id}/{word}"
+            )
+        if text:
+            parts.append(text)
+    return "".join(parts)
+
+
+def _is_hidden(job: Job) -> bool:
+    """Whether it ended too long ago for this vocabulary; the other doors still have it."""
+    return isinstance(job.phase, Ended) and datetime.now(UTC) - job.phase.ended_at > RETENTION
+
+
+def _duration_ms(job: Job) -> int:
+    if isinstance(job.phase, Ended):
+        return int(job.phase.end.duration / timedelta(milliseconds=1))
+    since = job.phase.started_at if isinstance(job.phase, Running) else job.created_at
+    return max(0, int((datetime.now(UTC) - since) / timedelta(milliseconds=1)))
+
+
+def _outcome(one: Json) -> str:
+    if one["status"] == "cancelled":
+        return f"Cancelled background job {one['id']}."
+    if one["status"] == "not_found":
+        return f"Background job not found: {one['id']}"
+    return f"Background job {one['id']} is already {one['was']}."
+
+
+def _settled(row: Json) -> list[str]:
+    parts = [f"### {row['id']} [{row['type']}] — {row['status']}", f"Label: {row['label']}"]
+    if row.get("resultText"):
+        parts += ["```", row["resultText"].rstrip("\n"), "```"]
+    if row.get("errorText"):
+        parts.append(f"Error: {row['errorText']}")
+    return [*parts, ""]

@@ -1,0 +1,167 @@
+"""`run` and `await` of the core toolset: start something, wait for it, and tell what became of it."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any
+
+from bide.mcpserver import patience, text
+from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.waiting import wait_reporting
+from bide.model.dedup import Dedup, Policy
+from bide.model.errors import BadRequest
+from bide.model.job import Job
+from bide.model.limits import Limits
+from bide.model.output import Stream
+from bide.model.phase import Ended
+from bide.model.request import Request
+from bide.model.until import Until
+from bide.model.waiting import Mode, Waited
+
+_SECONDS = 10**9
+
+
+def _until(given: Json) -> Until:
+    found: dict[str, Any] = dict(given)
+    if "quiet" in found:
+        found["quiet_seconds"] = found.pop("quiet")
+    return Until(**found)
+
+
+def _duration(seconds: float | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=min(seconds, _SECONDS))
+
+
+# run
+
+
+async def run(call: Call, given: Json) -> Answer:
+    """Start a job; answer with its end, or with the job and the next call."""
+    if "until" in given and given.get("background"):
+        raise BadRequest(detail="a background run answers at once; leave 'until' or 'background' out")
+    ran = await call.jobs.run(_request(call, given))
+    call.own.arrivals.ring()
+    if given.get("background"):
+        return await _started(ran.job, joined=ran.joined)
+    seconds = min(given.get("wait", patience.deadline(call.caller.client, call.caller.patience)), call.longest)
+    until = _until(given.get("until", {}))
+    waited = await wait_reporting(call, [ran.job.id], Mode.ALL, until, timedelta(seconds=seconds))
+    return await _told(call, waited, given.get("budget", text.BUDGET), joined=ran.joined)
+
+
+def _request(call: Call, given: Json) -> Request:
+    code = given.get("code")
+    if (code is None) == ("command" not in given):
+        raise BadRequest(
+            detail="give 'command' (for the shell, or a list of words) or 'code' with its 'lang', not both"
+        )
+    command = given["command"] if code is None else code
+    cwd = os.path.join(call.caller.cwd, given["cwd"]) if "cwd" in given else call.caller.cwd
+    options: dict[str, Any] = {
+        key: given[key] for key in ("env", "name", "label", "stdin", "pty", "session") if key in given
+    }
+    if code is not None:
+        options["language"] = given.get("lang", "python")
+    if "reuse" in given:
+        options["dedup"] = Dedup(Policy(f"reuse_{given['reuse']}"))
+    return Request.of(
+        command if isinstance(command, str) else tuple(command),
+        cwd=cwd,
+        base_env=call.caller.env,
+        owner=call.caller.owner,
+        key=call.key,
+        background=True,
+        limits=Limits(
+            timeout=_duration(given.get("timeout")),
+            idle=_duration(given.get("idle")),
+            memory_bytes=given.get("memory"),
+        ),
+        **options,
+    )
+
+
+async def _started(job: Job, *, joined: bool) -> Answer:
+    said, following = text.next_call("await", jobs=[job.id])
+    first = f"joined {text.job_line(job)}" if joined else f"started {text.job_line(job)}"
+    words_ = f"{first}. {text.WAITING_IS_FREE} For its end: {said}"
+    return Answer(words_, {**text.job_data(job), **_if(joined, joined=True), "next": following})
+
+
+def _if(holds: bool, **data: object) -> Json:  # noqa: FBT001 - reads as a sentence
+    return dict(data) if holds else {}
+
+
+async def _told(call: Call, waited: Waited, budget: int, *, joined: bool = False) -> Answer:
+    """One job's state and output after a wait."""
+    job = waited.jobs[0]
+    over = isinstance(job.phase, Ended)
+    parts = [_met(waited, joined=joined)]
+    data: Json = {**text.job_data(job), **_if(joined, joined=True), **_if(not over, met=waited.met)}
+    if not over:
+        said, following = text.next_call("await", jobs=[job.id])
+        parts.append(f"{text.WAITING_IS_FREE} For its end: {said}")
+        data["next"] = following
+    for stream in Stream:
+        found = await text.output(call.jobs, job, stream, budget, call.mark)
+        if found is not None:
+            parts.append(found[0])
+            data[str(stream)] = found[1]
+    return Answer(text.lines(parts), data)
+
+
+def _met(waited: Waited, *, joined: bool = False) -> str:
+    line = ("joined " if joined else "") + text.job_line(waited.jobs[0])
+    if waited.match is not None:
+        return f"{line}; its log matched at byte {waited.match.offset}"
+    if waited.met in ("ended", "timeout"):
+        return line
+    return f"{line}; what it was awaited for holds: {waited.met}"
+
+
+# await
+
+
+async def await_(call: Call, given: Json) -> Answer:
+    """Block until the jobs are over, or a condition holds, or the client's patience ends."""
+    seconds = min(given.get("timeout", _SECONDS), call.longest)
+    mode = Mode(given.get("mode", "all"))
+    waited = await wait_reporting(call, given["jobs"], mode, _until(given.get("until", {})), timedelta(seconds=seconds))
+    budget = given.get("budget", text.BUDGET)
+    if len(waited.jobs) == 1:
+        if waited.timed_out and "budget" not in given:
+            return _unchanged(waited)
+        return await _told(call, waited, budget)
+    return await _told_all(call, waited, budget)
+
+
+def _unchanged(waited: Waited) -> Answer:
+    """Still running: one line, the same shape each time."""
+    job = waited.jobs[0]
+    said, following = text.next_call("await", jobs=[job.id])
+    line = f"{text.job_line(job)}, still running. {text.WAITING_IS_FREE} Again: {said}"
+    return Answer(line, {**text.job_data(job), "met": waited.met, "next": following})
+
+
+async def _told_all(call: Call, waited: Waited, budget: int) -> Answer:
+    over = [job for job in waited.jobs if isinstance(job.phase, Ended)]
+    left = [job for job in waited.jobs if not isinstance(job.phase, Ended)]
+    share = budget // max(len(over), 1) // 2
+    parts: list[str] = []
+    rows: list[Json] = []
+    for job in over:
+        parts.append(text.job_line(job))
+        row = text.job_data(job)
+        for stream in Stream:
+            found = await text.output(call.jobs, job, stream, share, call.mark) if share else None
+            if found is not None:
+                parts.append(found[0])
+                row[str(stream)] = found[1]
+        rows.append(row)
+    data: Json = {"met": waited.met, "ended": rows, "running": [text.job_data(job) for job in left]}
+    if left:
+        said, following = text.next_call("await", jobs=[job.id for job in left])
+        parts += [f"{text.job_line(job)}, still running" for job in left]
+        parts.append(f"{text.WAITING_IS_FREE} For the rest: {said}")
+        data["next"] = following
+    return Answer(text.lines(parts), data)

@@ -1,0 +1,41 @@
+"""A wait that tells its client that it goes on: some clients give up on a call that says nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+
+import anyio
+
+from bide.mcpserver.tool import Call
+from bide.model.errors import BideError
+from bide.model.until import Until
+from bide.model.waiting import Mode, Waited
+
+REPORT_SECONDS = 10.0
+
+
+async def wait_reporting(call: Call, ids: Sequence[str], mode: Mode, until: Until, longest: timedelta) -> Waited:
+    """Wait, and report progress meanwhile."""
+    known = await call.own.ids(ids)
+    outcome: list[Waited | BideError] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(_report, call, ids)
+        try:
+            outcome.append(await call.jobs.wait(known, mode=mode, until=until, timeout=longest))
+        except BideError as error:
+            outcome.append(error)  # raised below: the group would wrap it
+        group.cancel_scope.cancel()
+    (answer,) = outcome
+    if isinstance(answer, BideError):
+        raise answer
+    return answer
+
+
+async def _report(call: Call, ids: Sequence[str]) -> None:
+    began = time.monotonic()
+    while True:
+        await anyio.sleep(REPORT_SECONDS)
+        passed = time.monotonic() - began
+        await call.progress(passed, f"waiting for {', '.join(ids[:3])}; {passed:.0f} s so far")

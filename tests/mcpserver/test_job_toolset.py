@@ -1,0 +1,255 @@
+"""The toolset `job` alone, by the numbers of the checklist."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.mcpserver.clients import Agent, agent, text_of
+from tests.support.gates import Gate
+
+from bide.api import Jobs
+from bide.mcpserver.toolsets.job import Ladder
+from bide.mcpserver.toolsets.jobtext import label_of
+
+
+@pytest.fixture
+async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
+    async with agent(jobs_here, tmp_path, tools=("job",)) as one:
+        yield one
+
+
+async def start(ai: Agent, command: str, **options: object) -> str:
+    data = await ai.data("bash", command=command, **{"async": True, **options})
+    assert data["async"]["state"] == "running"
+    return data["async"]["jobId"]
+
+
+async def settled(ai: Agent, *ids: str) -> list[dict[str, object]]:
+    """The snapshots of these jobs once all of them are over."""
+    while True:
+        data = await ai.data("job", poll=list(ids))
+        if all(row["status"] != "running" for row in data["jobs"]):
+            return data["jobs"]
+
+
+async def test_1_and_3_no_field_is_required_and_the_answer_is_one_text_with_details(ai: Agent) -> None:
+    tools = {tool.name: tool for tool in (await ai.client.list_tools()).tools}
+    assert set(tools) == {"job", "bash"}
+    assert set(tools["job"].input_schema["properties"]) == {"poll", "cancel", "list"}
+    assert "required" not in tools["job"].input_schema
+    assert len((await ai.ask("job")).content) == 1
+
+
+async def test_2_a_list_goes_with_nothing_else_and_cancels_nothing(ai: Agent, gate: Gate) -> None:
+    job = await start(ai, gate.wait)
+    for more in ({"cancel": [job]}, {"poll": [job]}):
+        _, sentence = await ai.refusal("job", list=True, **more)
+        assert sentence == "`list` cannot be combined with `poll` or `cancel`."
+    assert (await ai.data("job", list=True))["jobs"][0]["status"] == "running"
+    gate.open()
+    await settled(ai, job)
+
+
+async def test_4_5_6_sections_come_in_order_and_snapshots_have_their_fields(ai: Agent, gate: Gate) -> None:
+    good = await start(ai, "echo fine")
+    bad = await start(ai, "echo broken; exit 4")
+    await settled(ai, good, bad)
+    slow = await start(ai, gate.wait)
+    gone = await start(ai, "sleep 1000")
+    answer = await ai.ask("job", poll=[good, bad, slow], cancel=[gone])
+    text, data = text_of(answer), answer.structured_content
+    assert data is not None
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads == ["## Cancelled (1)", "## Completed (2)", "## Still Running (1)"]
+    assert f"### {good} [bash] — completed" in text
+    assert f"- `{slow}` [bash] — " in text
+    rows = {row["id"]: row for row in data["jobs"]}
+    assert (rows[good]["status"], rows[good]["resultText"], rows[good]["type"]) == ("completed", "fine\n", "bash")
+    assert rows[bad]["status"] == "failed"
+    assert rows[bad]["errorText"] == "broken\n\nCommand exited with code 4"
+    assert set(rows[slow]) == {"id", "type", "status", "label", "durationMs"}
+    gate.open()
+    await settled(ai, slow, gone)
+
+
+async def test_7_12_17_each_cancel_has_its_outcome(ai: Agent) -> None:
+    done = await start(ai, "true")
+    await settled(ai, done)
+    running = await start(ai, "sleep 1000")
+    answer = await ai.ask("job", cancel=["nothing", done, running])
+    assert answer.structured_content is not None
+    assert answer.structured_content["cancelled"] == [
+        {"id": "nothing", "status": "not_found"},
+        {"id": done, "status": "already_completed"},
+        {"id": running, "status": "cancelled"},
+    ]
+    text = text_of(answer)
+    assert "Background job not found: nothing" in text
+    assert f"Background job {done} is already completed." in text
+    assert f"Cancelled background job {running}." in text
+    again = await ai.data("job", cancel=[running])
+    assert again["cancelled"] == [{"id": running, "status": "already_completed"}]
+    await settled(ai, running)
+    assert "cancelled" not in await ai.data("job", list=True)
+
+
+async def test_8_22_23_no_answer_is_empty(ai: Agent) -> None:
+    assert await ai.text("job", list=True) == "No background jobs."
+    assert await ai.text("job") == "No running background jobs to wait for."
+    assert await ai.text("job", poll=[]) == "No running background jobs to wait for."
+    assert await ai.text("job", poll=["a", "b"]) == "No matching jobs found for IDs: a, b"
+
+
+async def test_13_14_16_a_cancel_answers_at_once_and_the_status_is_cancelled_from_then_on(
+    ai: Agent, gate: Gate
+) -> None:
+    deaf = await start(ai, "trap '' TERM; while :; do sleep 0.05; done")
+    other = await start(ai, gate.wait)
+    with anyio.fail_after(4):
+        data = await ai.data("job", cancel=[deaf])
+    assert [row["status"] for row in data["jobs"]] == ["cancelled"]
+    listed = {row["id"]: row["status"] for row in (await ai.data("job", list=True))["jobs"]}
+    assert listed == {deaf: "cancelled", other: "running"}
+    gate.open()
+    await settled(ai, other)
+
+
+async def test_15_what_a_job_writes_after_its_cancellation_is_kept(ai: Agent, gate: Gate) -> None:
+    job = await start(ai, f"trap 'echo last words; exit 0' TERM; echo up; {gate.wait} & wait")
+    await ai.data("job", cancel=[job])
+    while True:
+        (row,) = (await ai.data("job", list=True))["jobs"]
+        assert row["status"] == "cancelled"
+        if "last words" in row.get("resultText", ""):
+            break
+    gate.open()
+
+
+async def test_18_cancel_comes_before_poll(ai: Agent) -> None:
+    job = await start(ai, "sleep 1000")
+    data = await ai.data("job", cancel=[job], poll=[job])
+    assert data["jobs"][0]["status"] == "cancelled"
+
+
+async def test_20_25_without_arguments_it_waits_for_the_first_to_settle(ai: Agent, gate: Gate, tmp_path: Path) -> None:
+    slow = await start(ai, gate.wait)
+    quick = await start(ai, f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo first")
+    (tmp_path / "go").touch()
+    data = await ai.data("job")
+    assert {row["id"]: row["status"] for row in data["jobs"]} == {quick: "completed", slow: "running"}
+    gate.open()
+    await settled(ai, slow)
+
+
+async def test_21_24_31_missing_ids_are_dropped_and_twice_is_once(ai: Agent) -> None:
+    job = await start(ai, "true")
+    await settled(ai, job)
+    with anyio.fail_after(4):
+        data = await ai.data("job", poll=["nothing", job, job])
+    assert [row["id"] for row in data["jobs"]] == [job]
+
+
+async def test_27_34_a_window_that_passes_is_no_error_and_says_that_it_told_nothing(
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
+) -> None:
+    async with agent(jobs_here, tmp_path, tools=("job",), patience=0.3) as ai:
+        job = await start(ai, gate.wait)
+        data = await ai.data("job")
+        assert (data["jobs"][0]["status"], data["useless"]) == ("running", True)
+        gate.open()
+        await settled(ai, job)
+
+
+async def test_28_ending_the_call_leaves_the_job_running(ai: Agent, gate: Gate) -> None:
+    job = await start(ai, gate.wait)
+    with anyio.move_on_after(0.2):
+        await ai.ask("job", poll=[job])
+    assert (await ai.data("job", list=True))["jobs"][0]["status"] == "running"
+    gate.open()
+    await settled(ai, job)
+
+
+def test_35_the_smart_window_grows_and_is_short_again_after_a_pause() -> None:
+    ladder = Ladder()
+    waits: list[float] = []
+    now = 1000.0
+    for _ in range(7):
+        waits.append(ladder.next("a", now))
+        now += 1
+        ladder.returned("a", now)
+    assert waits == [5, 10, 30, 60, 300, 300, 300]
+    assert ladder.next("b", now) == 5
+    assert ladder.next("a", now + 59) == 300
+    ladder.returned("a", now)
+    assert ladder.next("a", now + 60) == 5
+
+
+async def test_53_ids_are_the_lowest_free_and_a_preferred_one_is_kept(ai: Agent, gate: Gate) -> None:
+    assert [await start(ai, gate.wait) for _ in range(3)] == ["bg_1", "bg_2", "bg_3"]
+    assert [await start(ai, gate.wait, id=" mine ") for _ in range(3)] == ["mine", "mine-2", "mine-3"]
+    for _ in range(6):
+        gate.open()
+    await settled(ai, "bg_1", "bg_2", "bg_3", "mine", "mine-2", "mine-3")
+
+
+async def test_54_others_jobs_are_neither_seen_nor_cancelled(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
+    async with (
+        agent(jobs_here, tmp_path, tools=("job",), owner="alice") as alice,
+        agent(jobs_here, tmp_path, tools=("job",), owner="bob") as bob,
+    ):
+        job = await start(alice, gate.wait)
+        assert (await bob.data("job", cancel=[job]))["cancelled"] == [{"id": job, "status": "not_found"}]
+        assert await bob.text("job", list=True) == "No background jobs."
+        gate.open()
+        await settled(alice, job)
+
+
+async def test_57_58_a_command_runs_in_the_foreground_unless_asked(ai: Agent) -> None:
+    assert await ai.text("bash", command="echo one; echo two >&2") == "one\ntwo"
+    assert await ai.text("bash", command="true") == "(no output)"
+    answer = await ai.ask("bash", command="echo bad; exit 3")
+    assert answer.is_error
+    assert text_of(answer) == "bad\n\nCommand exited with code 3"
+    assert (await ai.text("bash", command="sleep 0", **{"async": True})).startswith("Background job bg_")
+
+
+async def test_61_the_timeout_is_clamped_with_a_notice_and_async_does_not_extend_it(ai: Agent) -> None:
+    assert "[Timeout clamped to 3600s (allowed range: 1-3600s)]" in await ai.text("bash", command="true", timeout=9999)
+    assert "[Timeout clamped to 1s (allowed range: 1-3600s)]" in await ai.text("bash", command="true", timeout=0.5)
+    assert "clamped" not in await ai.text("bash", command="true", timeout=0)
+    job = await start(ai, "sleep 1000", timeout=1)
+    (row,) = await settled(ai, job)
+    assert row["status"] == "failed"
+    assert "timed out after 1.0s" in str(row["errorText"])
+
+
+def test_62_a_label_is_one_line_of_at_most_120_characters() -> None:
+    assert label_of("a\n  b") == "a b"
+    assert label_of("x" * 120) == "x" * 120
+    assert label_of("x" * 121) == "x" * 117 + "..."
+
+
+async def test_44_and_63_a_long_result_is_its_beginning_and_where_the_rest_is(ai: Agent) -> None:
+    job = await start(ai, "seq 100000")
+    (row,) = await settled(ai, job)
+    text = str(row["resultText"])
+    assert text.startswith("1\n2\n")
+    assert "[Output truncated. Showing first 4,000 characters.]" in text
+    uri = text.rpartition("Full output: ")[2]
+    (whole,) = (await ai.client.read_resource(uri)).contents
+    assert whole.text.endswith("99999\n100000\n")  # type: ignore[union-attr]
+
+
+async def test_65_auto_runs_inline_for_a_second_and_then_in_the_background(ai: Agent, gate: Gate) -> None:
+    assert await ai.text("bash", command="echo quick", **{"async": "auto"}) == "quick"
+    data = await ai.data("bash", command=gate.wait, **{"async": "auto"})
+    assert data["async"]["jobId"] == "bg_2"
+    gate.open()
+    await settled(ai, "bg_2")
+
+
+async def test_67_a_child_that_holds_the_pipe_does_not_hold_the_job(ai: Agent) -> None:
+    job = await start(ai, "sleep 1000 & echo done")
+    (row,) = await settled(ai, job)
+    assert (row["status"], row["resultText"]) == ("completed", "done\n")

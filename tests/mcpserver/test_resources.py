@@ -1,0 +1,52 @@
+"""Jobs and their output as resources, and the prompts."""
+
+import json
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import TextContent, TextResourceContents
+from tests.mcpserver.clients import Agent
+
+
+async def text_at(ai: Agent, uri: str) -> str:
+    (found,) = (await ai.client.read_resource(uri)).contents
+    assert isinstance(found, TextResourceContents)
+    return found.text
+
+
+async def test_a_job_can_be_read_and_its_output(era_agent: Agent) -> None:
+    data = await era_agent.data("run", command="echo out; echo err >&2", name="mine")
+    uris = [str(resource.uri) for resource in (await era_agent.client.list_resources()).resources]
+    assert uris == ["job://list", *[f"job://{data['job']}{rest}" for rest in ("", "/stdout", "/stderr")]]
+    assert json.loads(await text_at(era_agent, uris[0]))[0]["job"] == data["job"]
+    assert json.loads(await text_at(era_agent, uris[1]))["exit_code"] == 0
+    assert await text_at(era_agent, uris[2]) == "out\n"
+    assert await text_at(era_agent, "job://mine/stderr") == "err\n"
+
+
+async def test_the_templates_say_what_can_be_read(ai: Agent) -> None:
+    found = (await ai.client.list_resource_templates()).resource_templates
+    assert [str(template.uri_template) for template in found] == [
+        "job://{id}",
+        "job://{id}/stdout",
+        "job://{id}/stderr",
+    ]
+
+
+@pytest.mark.parametrize("uri", ["job://nothing", "job://nothing/stdout", "job://", "job://x/y", "file:///etc/passwd"])
+async def test_what_is_not_there_is_an_error(era_agent: Agent, uri: str) -> None:
+    with pytest.raises(MCPError, match="no job"):
+        await era_agent.client.read_resource(uri)
+
+
+async def test_a_prompt_is_filled_with_the_callers_words(era_agent: Agent) -> None:
+    prompts = (await era_agent.client.list_prompts()).prompts
+    assert [prompt.name for prompt in prompts] == ["parallel_checks", "watch_server", "second_opinion"]
+    got = await era_agent.client.get_prompt("watch_server", {"command": "npm run {dev}", "port": "3000"})
+    (message,) = got.messages
+    assert isinstance(message.content, TextContent)
+    assert "until port 3000: npm run {dev}" in message.content.text
+    with pytest.raises(MCPError, match="needs 'port'"):
+        await era_agent.client.get_prompt("watch_server", {"command": "x"})
+    with pytest.raises(MCPError, match="no prompt 'moon'; known are parallel_checks"):
+        await era_agent.client.get_prompt("moon", {})

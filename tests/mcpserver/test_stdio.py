@@ -1,0 +1,125 @@
+"""`bide mcp`, as a client starts it: a real daemon, real kills."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from tests.mcpserver.clients import ERAS, Agent
+from tests.support import homes
+from tests.support.gates import Gate
+from tests.support.patience import eventually
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def command(home: Path) -> list[str]:
+    return [sys.executable, "-m", "bide", "--home", str(home), "mcp", "--owner", "tester"]
+
+
+@asynccontextmanager
+async def started(home: Path, era: str) -> AsyncGenerator[Agent]:
+    first, *rest = command(home)
+    parameters = StdioServerParameters(command=first, args=rest, env=dict(os.environ))
+    async with Client(stdio_client(parameters), mode=era) as client:
+        yield Agent(client)
+
+
+@pytest.fixture
+async def served(home: Path) -> AsyncIterator[Path]:
+    """A home with its daemon, ended after the test."""
+    async with homes.remote(home):
+        yield home
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_notices_nothing_when_the_daemon_is_killed(
+    served: Path, tmp_path: Path, gate: Gate, era: str
+) -> None:
+    async with started(served, era) as ai:
+        answers: list[dict[str, object]] = []
+
+        async def run() -> None:
+            answers.append(await ai.data("run", command=f"echo ran >> {tmp_path}/ran; {gate.wait}; echo done", wait=60))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            await eventually((tmp_path / "ran").exists)
+            await homes.kill_daemon(served)
+            await anyio.sleep(0.1)
+            gate.open()
+        assert (answers[0]["exit_code"], answers[0]["out"]["text"]) == (0, "done\n")  # type: ignore[index]
+        assert (tmp_path / "ran").read_text() == "ran\n"
+        assert (await ai.data("run", command="echo again"))["exit_code"] == 0
+
+
+def copier_of(home: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+async def test_a_client_that_dies_in_an_await_harms_no_job(served: Path, gate: Gate) -> None:
+    async with started(served, ERAS[0]) as ai:
+        job = (await ai.data("run", command=f"{gate.wait}; echo fine", background=True))["job"]
+    with copier_of(served) as copier:
+        assert copier.stdin is not None
+        assert copier.stdout is not None
+        call = {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "await", "arguments": {"jobs": [job]}},
+        }
+        for message in (INITIALIZE, INITIALIZED, call):
+            copier.stdin.write(json.dumps(message).encode() + b"\n")
+        copier.stdin.flush()
+        copier.stdout.readline()
+        copier.kill()
+    async with started(served, ERAS[0]) as ai:
+        gate.open()
+        assert (await ai.data("await", jobs=[job]))["out"]["text"] == "fine\n"
+
+
+def ask(home: Path, *messages: object) -> list[dict[str, object]]:
+    """What the copier answers to a client that says this and leaves."""
+    words = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+    done = subprocess.run(command(home), input=words, capture_output=True, check=True, timeout=30)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+async def test_the_opening_is_answered_from_what_is_known_while_no_daemon_is_there(served: Path) -> None:
+    tools = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    first = ask(served, INITIALIZE, INITIALIZED, tools)
+    await homes.stop_daemon(served)
+    with copier_of(served) as copier:
+        assert copier.stdin is not None
+        assert copier.stdout is not None
+        copier.stdin.write(json.dumps({**INITIALIZE, "id": "other"}).encode() + b"\n")
+        copier.stdin.flush()
+        before = time.monotonic()
+        answer = json.loads(copier.stdout.readline())
+        took = time.monotonic() - before
+        copier.stdin.close()
+        copier.wait(timeout=30)
+    assert answer == {**first[0], "id": "other"}
+    assert took < 5
+    assert ask(served, INITIALIZE, INITIALIZED, tools) == first
+
+
+async def test_what_is_no_message_does_no_harm(served: Path) -> None:
+    words: list[object] = [{"jsonrpc": "2.0"}, 7, [], "x", {"id": {}, "method": 3}, INITIALIZE, INITIALIZED]
+    answers = ask(served, *words, {"jsonrpc": "2.0", "id": 9, "method": "no/such/method"})
+    assert [answer.get("id") for answer in answers if answer.get("id") in (1, 9)] == [1, 9]
