@@ -7,11 +7,13 @@ import pytest
 from tests.crash.patience import pause, until
 from tests.crash.place import Place
 from tests.crash.producing import same_bytes
-from tests.crash.size import rounds
+from tests.crash.size import TORTURE, rounds
 from tests.support.gates import Gate
 
 CAT = ["cat"]
-RAW = ["sh", "-c", "stty raw -echo; echo ready; exec head -c 40000"]
+TYPED = 5000 if TORTURE else 1500
+"""Words of eight bytes."""
+RAW = ["sh", "-c", f"stty raw -echo; echo ready; exec head -c {8 * TYPED}"]
 """A program on a terminal that sees every byte as it is."""
 
 
@@ -76,13 +78,14 @@ def test_what_is_typed_on_a_terminal_arrives_once(place: Place, *, daemon_too: b
     for _ in rounds():
         job = place.submit(RAW, pty=True)
         until(lambda job=job: b"ready" in place.output(job))
-        text = "".join(f"{number:07} " for number in range(5000))
+        text = "".join(f"{number:07} " for number in range(TYPED))
         for at in range(0, len(text), 800):
             place.send(job, text[at : at + 800])
             pause(random.uniform(0, 0.01))
-            if daemon_too and at % 16_000 == 0:
+            if daemon_too and at % 4_800 == 0:
                 place.restart()
                 until(lambda job=job: place.holds_descriptors(job))
             place.kill_keeper(job)
-        assert place.end(job)["exit_code"] == 0
+        ended = place.end(job)
+        assert ended["exit_code"] == 0, ended
         same_bytes(place.output(job).partition(b"ready\n")[2], text.encode())

@@ -14,7 +14,7 @@ from bide.mcpserver.server import Door
 
 async def test_the_tools_and_their_words_cost_little(era_agent: Agent) -> None:
     tools = (await era_agent.client.list_tools()).tools
-    assert [tool.name for tool in tools] == ["run", "await", "jobs", "logs", "send", "kill"]
+    assert [tool.name for tool in tools] == ["run", "await", "jobs", "logs", "send", "kill", "session"]
     size = len(json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in tools], separators=(",", ":")))
     assert size / 4 <= 2000
     for tool in tools:
@@ -167,6 +167,27 @@ async def test_a_cancelled_call_leaves_the_job_alone(ai: Agent, gate: Gate) -> N
     assert (await ai.data("await", jobs=["left"]))["exit_code"] == 0
 
 
+async def test_what_one_run_does_in_a_session_holds_for_the_next(ai: Agent, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    started = await ai.data("session", action="start", id="work", env={"COLOUR": "blue"})
+    assert started["cwd"] == str(tmp_path)
+    first = await ai.data("run", session="work", command="cd src; export SHAPE=round")
+    assert first["job"] == "job-work-1"
+    data = await ai.data("run", session="work", command="echo $PWD $COLOUR $SHAPE")
+    assert data["out"]["text"] == f"{tmp_path}/src blue round\n"
+    data = await ai.data("run", session="work", code="session.vars['n'] = 7; print(session.cwd)")
+    assert data["out"]["text"] == f"{tmp_path}/src\n"
+    shown = await ai.data("session", action="show", id="work")
+    assert (shown["vars"], shown["env"]["SHAPE"], shown["jobs"]) == ({"n": 7}, "round", 3)
+    assert [row["session"] for row in (await ai.data("session", action="list"))["sessions"]] == ["work"]
+    await ai.data("session", action="update", id="work", cwd=str(tmp_path), unset=["SHAPE"])
+    assert (await ai.data("run", session="work", command="echo $PWD,$SHAPE"))["out"]["text"] == f"{tmp_path},\n"
+    slow = await ai.data("run", session="work", command="sleep 1000", background=True)
+    ended = await ai.data("session", action="end", id="work", forget=True)
+    assert (ended["killed"], ended["left"]) == ([slow["job"]], [])
+    assert (await ai.refusal("session", action="show", id="work"))[0] == "session_not_found"
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "sentence"),
     [
@@ -193,6 +214,11 @@ async def test_a_cancelled_call_leaves_the_job_alone(ai: Agent, gate: Gate) -> N
         ("send", {"job": "nothing", "text": "x"}, "no job 'nothing' here"),
         ("send", {"job": "x", "signal": 99}, "'signal' must be at most 64, not 99"),
         ("kill", {"jobs": "x"}, "'jobs' must be a list, not 'x'"),
+        ("session", {"action": "show"}, "'show' needs 'id': which session"),
+        ("session", {"action": "list", "id": "x"}, "'list' takes no fields, not 'id'"),
+        ("session", {"action": "end", "id": "nothing"}, "no session 'nothing' is open"),
+        ("run", {"command": "true", "session": "nothing"}, "no session 'nothing' is open"),
+        ("run", {"code": "x", "lang": "perl"}, "'lang' must be one of python, shell, not 'perl'"),
         ("moon", {}, "no tool 'moon'; known are run, await,"),
     ],
 )

@@ -105,8 +105,10 @@ class _Held:
 
 
 def _run(command: list[str], held: _Held) -> int:
+    # A signal that comes before we can pass it on waits until we can.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (*_IGNORED, *_FORWARDED))
     try:
-        pid = os.posix_spawnp(command[0], command, os.environ)
+        pid = os.posix_spawnp(command[0], command, os.environ, setsigmask=before)
     except OSError as error:
         complain(f"cannot run {command[0]!r}: {error.strerror}")
         return 127 if isinstance(error, FileNotFoundError) else 126
@@ -115,6 +117,7 @@ def _run(command: list[str], held: _Held) -> int:
         signal.signal(number, signal.SIG_IGN)
     for number in _FORWARDED:
         signal.signal(number, lambda number, _: os.kill(pid, number))
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     pidfd = os.pidfd_open(pid)
     held.until(pidfd)
     os.close(pidfd)

@@ -10,7 +10,7 @@ from bide.api import Filter
 from bide.mcpserver import text
 from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
 from bide.mcpserver.tool import text as string
-from bide.mcpserver.toolsets import runs
+from bide.mcpserver.toolsets import place, runs
 from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended
@@ -204,5 +204,21 @@ TOOLS = (
         kill,
         destructive=True,
         idempotent=True,
+    ),
+    Tool(
+        "session",
+        "A shell-like place: cd, export and functions of one run hold for the next (give its id to run as 'session').",
+        fields(
+            ("action",),
+            action=string(enum=["start", "update", "show", "list", "end"]),
+            id=string(),
+            cwd=string(),
+            env={"type": "object", "additionalProperties": {"type": "string"}},
+            unset=words("variables to unset"),
+            vars={"type": "object", "additionalProperties": True},
+            forget=flag("with end: its jobs too"),
+        ),
+        place.session,
+        destructive=True,
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -40,7 +41,8 @@ async def run(call: Call, given: Json) -> Answer:
     """Start a job; answer with its end, or with the job and the next call."""
     if "until" in given and given.get("background"):
         raise BadRequest(detail="a background run answers at once; leave 'until' or 'background' out")
-    ran = await call.jobs.run(_request(call, given))
+    # Always in the background for the engine, so that a cancelled call leaves it alone; in a session it counts as what it is.
+    ran = await call.jobs.run(replace(_request(call, given), followed=not given.get("background")))
     call.own.arrivals.ring()
     if given.get("background"):
         return await _started(ran.job, joined=ran.joined)
@@ -57,7 +59,9 @@ def _request(call: Call, given: Json) -> Request:
             detail="give 'command' (for the shell, or a list of words) or 'code' with its 'lang', not both"
         )
     command = given["command"] if code is None else code
-    cwd = os.path.join(call.caller.cwd, given["cwd"]) if "cwd" in given else call.caller.cwd
+    surroundings: dict[str, Any] = {"cwd": given.get("cwd")}
+    if "session" not in given:
+        surroundings = {"cwd": os.path.join(call.caller.cwd, given.get("cwd", "")), "base_env": call.caller.env}
     options: dict[str, Any] = {
         key: given[key] for key in ("env", "name", "label", "stdin", "pty", "session") if key in given
     }
@@ -67,8 +71,7 @@ def _request(call: Call, given: Json) -> Request:
         options["dedup"] = Dedup(Policy(f"reuse_{given['reuse']}"))
     return Request.of(
         command if isinstance(command, str) else tuple(command),
-        cwd=cwd,
-        base_env=call.caller.env,
+        **surroundings,
         owner=call.caller.owner,
         key=call.key,
         background=True,

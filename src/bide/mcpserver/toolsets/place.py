@@ -1,0 +1,94 @@
+"""`session` of the core toolset: a shell-like place where what one run changes holds for the next."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from bide.mcpserver import text
+from bide.mcpserver.tool import Answer, Call, Json
+from bide.model.errors import BadRequest, SessionNotFound
+from bide.model.session import Session
+
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "start": ("id", "cwd", "env", "vars"),
+    "update": ("id", "cwd", "env", "unset", "vars"),
+    "show": ("id",),
+    "list": (),
+    "end": ("id", "forget"),
+}
+
+
+async def session(call: Call, given: Json) -> Answer:
+    """Start, update, show, list or end."""
+    action: str = given["action"]
+    for name in given.keys() - {"action"}:
+        if name not in _FIELDS[action]:
+            known = ", ".join(_FIELDS[action]) or "no fields"
+            raise BadRequest(detail=f"{action!r} takes {known}, not {name!r}")
+    if action == "start":
+        return await _start(call, given)
+    if action == "list":
+        found = await call.jobs.sessions.list(owner=call.caller.owner)
+        parts = [_line(one) for one in found] or ["no session of yours is open"]
+        return Answer(text.lines(parts), {"sessions": [_data(one) for one in found]})
+    return await _of_one(call, action, given)
+
+
+async def _start(call: Call, given: Json) -> Answer:
+    started = await call.jobs.sessions.start(
+        given.get("id"),
+        cwd=os.path.join(call.caller.cwd, given.get("cwd", "")),
+        env=given.get("env"),
+        vars=given.get("vars"),
+        base_env=call.caller.env,
+        owner=call.caller.owner,
+    )
+    said, following = text.next_call("run", session=started.session.id, command="...")
+    parts = [f"started {_line(started.session)}. To use it: {said}"]
+    data: Json = {**_data(started.session), "next": following}
+    if started.evicted:
+        data["evicted"] = list(started.evicted)
+        parts.append(f"ended for it, being the least recently used: {', '.join(started.evicted)}")
+    return Answer(text.lines(parts), data)
+
+
+async def _of_one(call: Call, action: str, given: Json) -> Answer:
+    if "id" not in given:
+        raise BadRequest(detail=f"{action!r} needs 'id': which session")
+    known = await _own(call, given["id"])
+    if action == "end":
+        ended = await call.jobs.sessions.end(known.id, forget=given.get("forget", False))
+        parts = [f"ended session {known.id}; {len(ended.killed)} jobs were active and were killed"]
+        if ended.unverified:
+            parts.append(f"something may be left of {', '.join(ended.unverified)}")
+        data = {"session": known.id, "killed": list(ended.killed), "left": list(ended.unverified)}
+        return Answer(text.lines(parts), {**data, "forgotten": ended.forgotten})
+    if action == "update":
+        options: dict[str, Any] = {key: given[key] for key in ("cwd", "env", "unset", "vars") if key in given}
+        known = await call.jobs.sessions.update(known.id, **options)
+    return Answer(_line(known), _data(known))
+
+
+async def _own(call: Call, ref: str) -> Session:
+    found = await call.jobs.sessions.get(ref)
+    if found.owner != call.caller.owner:
+        raise SessionNotFound(session=ref)
+    return found
+
+
+def _line(one: Session) -> str:
+    running = f", {one.running} jobs active" if one.running else ""
+    return f"session {one.id} in {one.cwd}, {one.seq} jobs so far{running}"
+
+
+def _data(one: Session) -> Json:
+    return {
+        "session": one.id,
+        "cwd": one.cwd,
+        "env": dict(one.env),
+        "unset": list(one.unset),
+        "vars": dict(one.vars),
+        "jobs": one.seq,
+        "active": one.running,
+    }
