@@ -29,7 +29,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def torture() -> int:
     """How many jobs a crash test runs at once: few in the suite, many under scripts/torture."""
-    return int(os.environ.get("BIDE_TORTURE", "40"))
+    return int(os.environ.get("BIDE_TORTURE", "24"))
 
 
 @pytest.fixture(autouse=True)

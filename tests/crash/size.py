@@ -17,7 +17,7 @@ def rounds() -> Iterator[int]:
 
 def points(total: int, sample: int) -> Iterator[int]:
     """Which of so many system calls to be killed at: some, or all, in no order, so that a lack of time favours none."""
-    return _in_time(random.sample(range(1, total + 1), total if TORTURE else min(sample, total)))
+    return _in_time(random.sample(range(1, total + 1), total if TORTURE else min(max(sample // 3, 4), total)))
 
 
 def _in_time(numbers: range | list[int]) -> Iterator[int]:

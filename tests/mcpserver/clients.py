@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, TextContent, jsonrpc_message_adapter
 
 from bide.api import Jobs
 from bide.mcpserver.server import Door
-from bide.mcpserver.tool import Caller, Json
+from bide.mcpserver.tool import Json
 
 ERAS = ("legacy", "2026-07-28")
 
@@ -92,15 +92,14 @@ async def agent(
     tools: tuple[str, ...] = ("core",),
 ) -> AsyncGenerator[Agent]:
     """A client of a door in this process."""
-    caller = Caller(
-        owner=owner,
-        client="",
-        cwd=str(cwd),
-        env={"PATH": "/usr/bin:/bin"},
-        connection=secrets.token_hex(4),
-        patience=patience,
-        toolsets=tools,
-    )
+    hello = {
+        "owner": owner,
+        "cwd": str(cwd),
+        "env": {"PATH": "/usr/bin:/bin"},
+        "connection": secrets.token_hex(4),
+        "patience": patience,
+        "tools": list(tools),
+    }
     to_door, at_door = anyio.create_memory_object_stream[bytes](100)
     to_client, at_client = anyio.create_memory_object_stream[bytes](100)
 
@@ -128,7 +127,7 @@ async def agent(
             group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group, to_client, at_door, at_client:
-        group.start_soon((door or Door(jobs, group)).serve, _Receiver(at_door), _Sender(to_client), caller)
+        group.start_soon((door or Door(jobs, group)).serve, _Receiver(at_door), _Sender(to_client), hello)
         async with Client(transport(), mode=era) as client:
             yield Agent(client)
         group.cancel_scope.cancel()

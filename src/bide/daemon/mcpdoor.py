@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import socket
 from collections.abc import Callable
 from importlib import import_module
@@ -15,7 +14,6 @@ import anyio.to_thread
 from anyio.abc import SocketAttribute, SocketStream, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from bide.mcpserver.tool import Caller
 from bide.model.errors import BideError
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ class McpSocket:
         buffered = BufferedByteReceiveStream(stream)
         hello = json.loads(await buffered.receive_until(b"\n", _HELLO_MAX))
         door = await self._loaded()
-        await door.serve(buffered, stream, _caller(hello))
+        await door.serve(buffered, stream, hello)
 
     async def serve_http(self, home: str, port: int) -> None:
         """Serve clients that connect to a URL, for as long as the daemon lives."""
@@ -76,15 +74,3 @@ class McpSocket:
 
 def _import(name: str) -> Any:
     return import_module(name)
-
-
-def _caller(hello: dict[str, Any]) -> Caller:
-    return Caller(
-        owner=str(hello.get("owner") or ""),
-        client="",
-        cwd=str(hello["cwd"]),
-        env={str(key): str(value) for key, value in dict(hello["env"]).items()},
-        connection=re.sub(r"[^0-9a-zA-Z]", "", str(hello["connection"]))[:64],
-        patience=float(hello["patience"]) if hello.get("patience") else None,
-        toolsets=tuple(str(name) for name in hello.get("tools") or ("core",)),
-    )

@@ -23,7 +23,7 @@ from bide.api import Jobs
 from bide.mcpserver import arguments, patience, resources, toolsets
 from bide.mcpserver.prompts import PROMPTS
 from bide.mcpserver.scope import Arrivals, Own, owner_of
-from bide.mcpserver.tool import Answer, Call, Caller, Tool
+from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of
 from bide.model.errors import BideError
 from bide.version import VERSION
 
@@ -60,8 +60,9 @@ class Door:
             lifespan=_over_http,
         )
 
-    async def serve(self, source: ByteReceiveStream, sink: ByteSendStream, caller: Caller) -> None:
-        """Speak with one client over lines of JSON until it goes away."""
+    async def serve(self, source: ByteReceiveStream, sink: ByteSendStream, hello: Json) -> None:
+        """Speak with one client over lines of JSON until it goes away; `hello` says who it is."""
+        caller = caller_of(hello)
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as group:

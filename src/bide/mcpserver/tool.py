@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,19 @@ class Caller:
     patience: float | None = None
     """Seconds one call may take, where configured."""
     toolsets: tuple[str, ...] = ("core",)
+
+
+def caller_of(hello: Json) -> Caller:
+    """The caller, from what its copier says first."""
+    return Caller(
+        owner=str(hello.get("owner") or ""),
+        client="",
+        cwd=str(hello["cwd"]),
+        env={str(key): str(value) for key, value in dict(hello["env"]).items()},
+        connection=re.sub(r"[^0-9a-zA-Z]", "", str(hello["connection"]))[:64],
+        patience=float(hello["patience"]) if hello.get("patience") else None,
+        toolsets=tuple(str(name) for name in hello.get("tools") or ("core",)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
