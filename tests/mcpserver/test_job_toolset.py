@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -135,8 +136,16 @@ async def test_18_cancel_comes_before_poll(ai: Agent) -> None:
 async def test_20_25_without_arguments_it_waits_for_the_first_to_settle(ai: Agent, gate: Gate, tmp_path: Path) -> None:
     slow = await start(ai, gate.wait)
     quick = await start(ai, f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo first")
-    (tmp_path / "go").touch()
-    data = await ai.data("job")
+    answers: list[dict[str, Any]] = []
+
+    async def poll() -> None:
+        answers.append(await ai.data("job"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(poll)
+        await anyio.sleep(0.2)
+        (tmp_path / "go").touch()
+    (data,) = answers
     assert {row["id"]: row["status"] for row in data["jobs"]} == {quick: "completed", slow: "running"}
     gate.open()
     await settled(ai, slow)
