@@ -25,6 +25,8 @@ _REFUSED = {_BAD_FOLDER: "its folder is not complete", 6: "its folder cannot be 
 _YOUNG_SECONDS = 1.0
 _YOUNG_DEATHS = 20
 _PAUSE_MAX = 60.0
+_WITNESS_PAUSE = 0.02
+_WITNESS_TRIES = 75
 
 
 class Keeping(Moving):
@@ -241,10 +243,11 @@ class Keeping(Moving):
         self._ask(live, replace=True)
         self.take_start(live)
 
-    def _leader_ended(self, live: Live) -> None:
-        """It is held all the same: if somebody else collects it, only then does its descriptor tell the status."""
+    def _leader_ended(self, live: Live, tries: int = _WITNESS_TRIES) -> None:
+        """Learn how. Whoever inherited it collects it in a moment, and only then does its descriptor tell the status."""
         self.hub.unwatch(live.leader_fd)
-        live.witness()
+        if not live.ended and not live.witness() and tries:
+            self.hub.call_later(_WITNESS_PAUSE, lambda: self._leader_ended(live, tries - 1))
 
     def give_up(self, live: Live, reason: Reason, why: str, code: int = 0, by: str = "") -> None:
         """Record an end that no keeper can record, in the folder first."""
