@@ -20,7 +20,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def path_of(client: str) -> Path:
-    return Path(clients.path_of(client)).expanduser()
+    return Path(clients.CLIENTS[client][0]).expanduser()
 
 
 @pytest.mark.parametrize("client", JSON)

@@ -15,6 +15,7 @@ from tests.crash.patience import until
 from tests.crash.place import Json, Place
 from tests.crash.producing import KINDS, Gate, Producers
 from tests.crash.size import points
+from tests.crash.sweeping import sweep_daemon
 
 Once = Callable[[], None]
 
@@ -128,21 +129,9 @@ def test_a_kill_is_done_and_told_whenever_the_keeper_dies(place: Place, killer: 
 def test_the_daemon_may_die_at_every_system_call_of_a_submit(
     place: Place, killer: Killer, producers: Producers
 ) -> None:
-    def once(call: int) -> None:
-        place.start()
-        killer.plan()
-        tracer = place.world.start([str(killer.program), "-p", str(place.daemon), str(call)])
-        until(killer.said)
+    def once() -> None:
         made = producers.make()
         job: Json = place.end(place.submit(made.argv, key=made.marker.name))
         made.check(place, job)
-        if call == NEVER:
-            place.kill_daemon()
-        else:
-            place.world.signal(tracer, signal.SIGKILL)
-            until(lambda: place.world.status(tracer) is not None)
 
-    once(NEVER)
-    for point in points(killer.total(), 6):
-        once(point)
-        killer.count()
+    sweep_daemon(place, killer, 6, once)

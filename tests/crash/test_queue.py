@@ -1,18 +1,18 @@
 """The queue through deaths of the daemon: every job runs once, in its turn, and never too many at once."""
 
 import random
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.crash.killer import NEVER, Killer
-from tests.crash.patience import pause, until
+from tests.crash.killer import Killer
+from tests.crash.patience import pause
 from tests.crash.place import Json, Place
 from tests.crash.producing import Producers, check_all
-from tests.crash.size import points, rounds
+from tests.crash.size import rounds
+from tests.crash.sweeping import sweep_daemon
 
 PLACES = 3
 TURN = {"group": "g"}
@@ -30,27 +30,6 @@ def swept(killer: Killer, tmp_path: Path) -> Iterator[Place]:
     found.start()
     yield found
     found.close()
-
-
-def sweep(place: Place, killer: Killer, sample: int, do: Callable[[], None]) -> None:
-    """Do something once for every system call that the daemon makes for it, killing the daemon there."""
-
-    def once(call: int) -> None:
-        place.start()
-        killer.plan()
-        tracer = place.world.start([str(killer.program), "-p", str(place.daemon), str(call)])
-        until(killer.said)
-        do()
-        if call == NEVER:
-            place.kill_daemon()
-        else:
-            place.world.signal(tracer, signal.SIGKILL)
-            until(lambda: place.world.status(tracer) is not None)
-
-    once(NEVER)
-    for point in points(killer.total(), sample):
-        once(point)
-        killer.count()
 
 
 def most_at_once(log: Path) -> int:
@@ -103,7 +82,7 @@ def test_the_daemon_may_die_at_every_system_call_of_a_queued_job(
         check_all(swept, ends, made)
         assert ends[0]["ended_at"] <= ends[1]["started_at"]
 
-    sweep(swept, killer, 12, do)
+    sweep_daemon(swept, killer, 12, do)
 
 
 def test_the_daemon_may_die_at_every_system_call_of_two_equal_requests(
@@ -123,7 +102,7 @@ def test_the_daemon_may_die_at_every_system_call_of_two_equal_requests(
         ended: Json = swept.end(jobs[0])
         made.check(swept, ended)
 
-    sweep(swept, killer, 12, do)
+    sweep_daemon(swept, killer, 12, do)
 
 
 def test_a_queued_job_that_is_killed_stays_so_whenever_the_daemon_dies(
@@ -139,4 +118,4 @@ def test_a_queued_job_that_is_killed_stays_so_whenever_the_daemon_dies(
         assert (end["reason"], end["by"], end["started_at"]) == ("killed", "me", None)
         assert made.ran == 0
 
-    sweep(swept, killer, 8, do)
+    sweep_daemon(swept, killer, 8, do)

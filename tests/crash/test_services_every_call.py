@@ -1,15 +1,14 @@
 """The daemon killed at the system calls it makes while a service ends and is started again."""
 
 import secrets
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.crash.killer import NEVER, Killer
+from tests.crash.killer import Killer
 from tests.crash.patience import until
 from tests.crash.place import Json, Place
-from tests.crash.size import points
+from tests.crash.sweeping import sweep_daemon
 
 ONCE = "echo . >> $0; test $(wc -l < $0) -gt 1 && exec sleep 1000; exit 1"
 
@@ -23,11 +22,7 @@ def test_the_daemon_may_die_at_every_system_call_of_a_restart(place: Place, kill
     def runs(name: str) -> list[Json]:
         return place.call("GET", "/v1/jobs", name=name)["jobs"]
 
-    def once(call: int) -> None:
-        place.start()
-        killer.plan()
-        tracer = place.world.start([str(killer.program), "-p", str(place.daemon), str(call)])
-        until(killer.said)
+    def once() -> None:
         name = f"web-{secrets.token_hex(4)}"
         starts = tmp_path / name
         service = {"restart": "always", "restarts": 1}
@@ -37,13 +32,5 @@ def test_the_daemon_may_die_at_every_system_call_of_a_restart(place: Place, kill
         assert starts.read_text() == ".\n.\n"
         place.call("POST", f"/v1/jobs/{name}/kill", {"grace_ms": 0, "signal": 9})
         assert len(runs(name)) == 2
-        if call == NEVER:
-            place.kill_daemon()
-        else:
-            place.world.signal(tracer, signal.SIGKILL)
-            until(lambda: place.world.status(tracer) is not None)
 
-    once(NEVER)
-    for point in points(killer.total(), 6):
-        once(point)
-        killer.count()
+    sweep_daemon(place, killer, 6, once)

@@ -13,6 +13,7 @@ from tests.crash.patience import until
 from tests.crash.place import Place
 from tests.crash.producing import Producers
 from tests.crash.size import points
+from tests.crash.sweeping import sweep_daemon
 from tests.support.processes import spares
 
 
@@ -63,24 +64,11 @@ def test_a_spare_may_die_at_every_system_call(traced: Place, killer: Killer, pro
 def test_the_daemon_may_die_at_every_system_call_of_a_submit_to_a_spare(
     traced: Place, killer: Killer, producers: Producers
 ) -> None:
-    def once(call: int) -> None:
-        traced.start()
-        killer.plan()
-        warm(traced)
-        tracer = traced.world.start([str(killer.program), "-p", str(traced.daemon), str(call)])
-        until(killer.said)
+    def once() -> None:
         made = producers.make()
         made.check(traced, traced.end(traced.submit(made.argv, key=made.marker.name)))
-        if call == NEVER:
-            traced.kill_daemon()
-        else:
-            traced.world.signal(tracer, signal.SIGKILL)
-            until(lambda: traced.world.status(tracer) is not None)
 
-    once(NEVER)
-    for point in points(killer.total(), 8):
-        once(point)
-        killer.count()
+    sweep_daemon(traced, killer, 8, once, before=lambda: warm(traced))
 
 
 def test_a_spare_that_is_killed_costs_no_job(place: Place, producers: Producers) -> None:

@@ -9,6 +9,8 @@ from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support.gates import Gate
 
 from bide.api import Jobs
+from bide.cli import mcp
+from bide.mcpserver import toolsets
 from bide.mcpserver.server import Door
 
 
@@ -19,6 +21,10 @@ async def test_the_tools_and_their_words_cost_little(era_agent: Agent) -> None:
     assert size / 4 <= 2000
     for tool in tools:
         assert tool.input_schema["additionalProperties"] is False
+
+
+def test_the_command_line_knows_every_toolset() -> None:
+    assert set(mcp.TOOLSETS) == set(toolsets.made())
 
 
 async def test_what_only_reads_may_run_unattended(ai: Agent) -> None:

@@ -40,11 +40,6 @@ def snippet(client: str, *, home: str | None) -> str:
     return json.dumps({CLIENTS[client][1]: {"bide": _entry(client, home)}}, indent=2) + "\n"
 
 
-def path_of(client: str) -> str:
-    """The file of a client, as a person would write it."""
-    return CLIENTS[client][0]
-
-
 def _path(client: str) -> str:
     if client not in CLIENTS:
         raise Usage(detail=f"no client {client!r}; known are {', '.join(CLIENTS)}")

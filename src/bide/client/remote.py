@@ -25,7 +25,7 @@ from bide.model.job import Job
 from bide.model.messages import Json, descendants_from_json, job_from_json
 from bide.model.output import Slice, Stream
 from bide.model.plans import until_to_json
-from bide.model.request import Request, RunOptions, check, check_owner
+from bide.model.request import Request, RunOptions, check_owner
 from bide.model.requests import request_to_json
 from bide.model.retention import Collected
 from bide.model.times import ms, stamp
@@ -45,13 +45,7 @@ class RemoteJobs:
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""
-        if isinstance(command, Request):
-            if options:
-                raise BadRequest(detail="a Request already has its options; give one or the other")
-            request = command
-            check(request)
-        else:
-            request = Request.of(command, **options)
+        request = Request.asked(command, options)
         wanted = request_to_json(_completed(request))
         # With a key of our own no job can have it yet; a second attempt cannot be so sure.
         first = wanted if request.key else {**wanted, "new_key": True}

@@ -22,6 +22,7 @@ from anyio.abc import SocketListener
 
 from bide import config
 from bide.api import Filter
+from bide.client.start import MCP_SOCKET, SOCKET
 from bide.daemon.mcpdoor import McpSocket
 from bide.keeper import launch
 from bide.model.errors import BideError, HomeBusy, InternalError
@@ -35,8 +36,6 @@ from bide.web.routes import Routes
 
 log = logging.getLogger(__name__)
 
-SOCKET = "bide.sock"
-MCP_SOCKET = "mcp.sock"
 _LOG_BYTES = 2 * 1024 * 1024
 _BACKLOG = 512
 _PATIENCE = 30.0

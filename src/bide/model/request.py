@@ -110,6 +110,16 @@ class Request:
         check(request)
         return request
 
+    @staticmethod
+    def asked(command: str | Sequence[str] | Request, options: RunOptions) -> Request:
+        """What `run` was given, as one checked request."""
+        if not isinstance(command, Request):
+            return Request.of(command, **options)
+        if options:
+            raise BadRequest(detail="a Request already has its options; give one or the other")
+        check(command)
+        return command
+
 
 def check(request: Request) -> None:
     """Refuse what cannot be meant, with a sentence that says what to do."""

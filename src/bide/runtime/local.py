@@ -18,7 +18,7 @@ from bide.model.errors import BadRequest
 from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.lifetime import Lifetime
 from bide.model.output import Slice, Stream
-from bide.model.request import Request, RunOptions, check, check_owner
+from bide.model.request import Request, RunOptions, check_owner
 from bide.model.retention import Collected
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
@@ -65,13 +65,7 @@ class LocalJobs:
     @with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""
-        if isinstance(command, Request):
-            if options:
-                raise BadRequest(detail="a Request already has its options; give one or the other")
-            request = command
-            check(request)
-        else:
-            request = Request.of(command, **options)
+        request = Request.asked(command, options)
         self._check_store()
         with self._present(request):
             return await starting.run(self.core, request)

@@ -5,9 +5,6 @@ from bide.mcpserver.toolsets import core
 from bide.mcpserver.toolsets.bash import BashTool
 from bide.mcpserver.toolsets.job import JobTools
 
-NAMES = ("core", "job")
-DEFAULT = ("core",)
-
 
 def made() -> dict[str, tuple[Tool, ...]]:
     """Every toolset by its name; what they remember is for as long as the daemon lives."""

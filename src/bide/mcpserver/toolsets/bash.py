@@ -112,19 +112,13 @@ class BashTool:
 
     async def _names(self, call: Call, preferred: str | None) -> list[str]:
         """Ids to try: the preferred one, then with -2, -3; else the lowest free `bg_N`."""
-        if preferred and preferred.strip():
-            word = preferred.strip()
-            taken = await self._taken(call)
-            names = [word, *(f"{word}-{number}" for number in range(2, 200))]
-        else:
-            taken = await self._taken(call)
+        word = (preferred or "").strip()
+        names = [word, *(f"{word}-{number}" for number in range(2, 200))]
+        if not word:
             names = [f"bg_{number}" for number in range(1, 400)]
+        # What ended lately can still be asked for by its name.
+        taken = {job.name for job in await self._jobs.retained(call)}
         return [name for name in names if name not in taken]
-
-    async def _taken(self, call: Call) -> set[str]:
-        """Names that a running job has, or one that ended lately and can still be asked for."""
-        jobs = await self._jobs.retained(call)
-        return {job.name for job in jobs if job.name}
 
 
 def _timeout(asked: float) -> tuple[float, str]:
