@@ -10,6 +10,7 @@ import pytest
 
 from bide import Limits, Request
 from bide.model.errors import BadRequest
+from bide.model.request import check
 from bide.model.requests import request_from_json, request_to_json
 
 SECOND = timedelta(seconds=1)
@@ -125,7 +126,7 @@ def test_a_caller_who_does_not_say_his_umask_gets_the_usual_one() -> None:
 )
 def test_a_mistyped_field_is_refused_by_its_name(body: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadRequest, match=re.escape(sentence)):
-        request_from_json(body)
+        check(request_from_json(body))
 
 
 def test_what_is_short_does_not_become_nothing() -> None:

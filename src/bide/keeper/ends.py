@@ -98,6 +98,8 @@ def record_of(
 
 
 def _sentence(job: Job, reason: Reason, record: dict[str, Any]) -> str:
+    if reason is Reason.EXITED:
+        return ""
     limits, how = job.spec.limits, dict(job.spec.enforced).get("memory", "")
     timeout, idle = limits.timeout or timedelta(0), limits.idle or timedelta(0)
     sentences = {

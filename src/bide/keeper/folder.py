@@ -23,6 +23,7 @@ from bide.model.times import ms
 RECORD = 4096
 _SMALL = 64 * 1024
 MARKER = "BIDE_JOB"
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 _ENV_COUNT = re.compile(rb"env=[0-9]+")
 
 
@@ -63,8 +64,8 @@ def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
         os.mkdir(path, 0o700)
     try:
         for name in () if made else _fifos(job):
-            os.mkfifo(os.path.join(path, name), 0o600)
-        _write(os.path.join(path, "spec"), _spec(job, orders), 0 if made else os.O_CREAT | os.O_EXCL)
+            os.mkfifo(f"{path}/{name}", 0o600)
+        _write(f"{path}/spec", _spec(job, orders), 0 if made else os.O_CREAT | os.O_EXCL)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
@@ -86,7 +87,7 @@ def _spec(job: Job, orders: Orders) -> bytes:
         ("v", 1),
         ("marker", f"{MARKER}={job.id}"),
         ("boot", orders.boot),
-        ("job", json.dumps(job_to_json(job), separators=(",", ":"))),
+        ("job", _compact(job_to_json(job))),
         ("cwd", spec.cwd),
         ("umask", orders.umask),
         ("nofile", orders.nofile),
@@ -143,7 +144,7 @@ def read_small(path: str) -> bytes | None:
 
 def read_spec(path: str) -> tuple[Job, str] | None:
     """The job as it was asked for and the boot it belongs to, or `None` if the spec is missing or torn."""
-    data = read_small(os.path.join(path, "spec"))
+    data = read_small(f"{path}/spec")
     if not data or not data.endswith(b"\0"):
         return None
     found = dict(part.split(b"=", 1) for part in data.split(b"\0", 5)[:5] if b"=" in part)
@@ -155,7 +156,7 @@ def read_spec(path: str) -> tuple[Job, str] | None:
 
 def read_env(path: str) -> dict[str, str]:
     """The environment that the job began with; empty if the spec is missing or torn."""
-    parts = (read_small(os.path.join(path, "spec")) or b"").split(b"\0")
+    parts = (read_small(f"{path}/spec") or b"").split(b"\0")
     for at, part in enumerate(parts):
         # It comes last, and says how many follow.
         if _ENV_COUNT.fullmatch(part) and at + int(part[4:]) == len(parts) - 2:
@@ -165,7 +166,7 @@ def read_env(path: str) -> dict[str, str]:
 
 def read_started(path: str) -> Started | None:
     """Who runs; `None` if the gate was never opened."""
-    data = read_small(os.path.join(path, "started"))
+    data = read_small(f"{path}/started")
     if not data or not data.endswith(b"\n"):
         return None
     try:
@@ -179,7 +180,7 @@ def read_started(path: str) -> Started | None:
 def read_live(path: str) -> dict[str, Any]:
     """The keeper's page about a running job; empty if there is none yet."""
     for _ in range(3):
-        data = read_small(os.path.join(path, "live"))
+        data = read_small(f"{path}/live")
         if not data or not data.startswith(b"{"):
             return {}
         with contextlib.suppress(ValueError):
@@ -190,19 +191,19 @@ def read_live(path: str) -> dict[str, Any]:
 def read_end(path: str, *, unfinished: bool = False) -> dict[str, Any] | None:
     """The end record. With `unfinished`, one that is complete but was not yet renamed is finished: no keeper may be alive."""
     for name in ("end", "end.tmp") if unfinished else ("end",):
-        data = read_small(os.path.join(path, name))
+        data = read_small(f"{path}/{name}")
         if data and len(data) >= RECORD and data.startswith(b"{"):
             with contextlib.suppress(ValueError):
                 record = json.loads(data)
                 if name != "end":
-                    os.rename(os.path.join(path, name), os.path.join(path, "end"))
+                    os.rename(f"{path}/{name}", f"{path}/end")
                 return record
     return None
 
 
 def set_aside_end(path: str, readable: Callable[[], bool]) -> None:
     """Put an end record that cannot be read out of the way, under another name. One that is there never changes."""
-    end = os.path.join(path, "end")
+    end = f"{path}/end"
     if os.path.exists(end) and not readable():
         os.rename(end, f"{end}.unreadable")
 
@@ -210,7 +211,7 @@ def set_aside_end(path: str, readable: Callable[[], bool]) -> None:
 def write_end(path: str, record: Mapping[str, Any]) -> None:
     """Record an end that no keeper can record: it never began, or its machine is gone. First writer wins."""
     data = json.dumps(record).encode().ljust(RECORD - 1) + b"\n"
-    temporary = os.path.join(path, "end.daemon")
+    temporary = f"{path}/end.daemon"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
     _write(temporary, data)
@@ -218,22 +219,22 @@ def write_end(path: str, record: Mapping[str, Any]) -> None:
     os.fsync(fd)
     os.close(fd)
     with contextlib.suppress(FileExistsError):
-        os.link(temporary, os.path.join(path, "end"))
+        os.link(temporary, f"{path}/end")
     os.unlink(temporary)
 
 
 def write_status(path: str, status: int) -> None:
     """Be the witness: how the leader ended, learned by whoever reaped it."""
-    temporary = os.path.join(path, "status.tmp")
+    temporary = f"{path}/status.tmp"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
     _write(temporary, b"%d\n" % status)
-    os.rename(temporary, os.path.join(path, "status"))
+    os.rename(temporary, f"{path}/status")
 
 
 def append_input(path: str, data: bytes) -> None:
     """Add to what the job will read from its stdin or terminal."""
-    fd = os.open(os.path.join(path, "in"), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(f"{path}/in", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         view = memoryview(data)
         while view:
@@ -244,18 +245,18 @@ def append_input(path: str, data: bytes) -> None:
 
 def close_input(path: str) -> None:
     """After what is in `in`, the stdin ends."""
-    os.close(os.open(os.path.join(path, "in.eof"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    os.close(os.open(f"{path}/in.eof", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def input_closed(path: str) -> bool:
     """Whether the stdin's end was asked for."""
-    return os.path.exists(os.path.join(path, "in.eof"))
+    return os.path.exists(f"{path}/in.eof")
 
 
 def command(path: str, line: str) -> bool:
     """Tell the keeper something; False if no keeper listens."""
     try:
-        fd = os.open(os.path.join(path, "ctl"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(f"{path}/ctl", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -274,13 +275,13 @@ def remove(path: str) -> None:
 
 def write_dropped(path: str, at: datetime) -> None:
     """Put on record that the output of an ended job is being dropped."""
-    with open(os.path.join(path, "dropped"), "wb") as file:
+    with open(f"{path}/dropped", "wb") as file:
         file.write(b"%d\n" % (at.timestamp() * 1000))
 
 
 def read_dropped(path: str) -> datetime | None:
     """When the output was dropped; `None` if it was not."""
-    data = read_small(os.path.join(path, "dropped"))
+    data = read_small(f"{path}/dropped")
     if data is None:
         return None
     return instant(int(data)) if data.strip().isdigit() else instant(0)
@@ -290,4 +291,4 @@ def remove_output(path: str) -> None:
     """Delete what an ended job wrote and was given to read; the records stay."""
     for name in ("out", "err", "in"):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            os.unlink(os.path.join(path, name))
+            os.unlink(f"{path}/{name}")

@@ -35,7 +35,7 @@ def is_whole(value: object) -> bool:
 
 def is_texts(value: object) -> bool:
     """An object whose values are strings."""
-    return isinstance(value, dict) and all(isinstance(text, str) for text in cast("dict[str, object]", value).values())
+    return isinstance(value, dict) and set(map(type, cast("dict[str, object]", value).values())) <= {str}
 
 
 def is_words(value: object) -> bool:

@@ -54,7 +54,10 @@ _LIMITS: dict[str, fields.Kind] = {
 
 def limits_from_json(body: Json) -> Limits:
     """Limits from JSON; what is missing or null takes its default. Raises BadRequest."""
-    found = fields.given(body, _LIMITS, "'limits'")
+    return _limits_of(fields.given(body, _LIMITS, "'limits'"))
+
+
+def _limits_of(found: Json) -> Limits:
     for name in ("timeout", "idle", "grace"):
         if f"{name}_ms" in found:
             found[name] = from_ms(found.pop(f"{name}_ms"))
@@ -128,7 +131,7 @@ def spec_from_json(body: Json) -> Spec:
         pty=body["pty"],
         merge=body["merge"],
         fence=body["fence"],
-        limits=limits_from_json({key: body["limits"].get(key) for key in _LIMITS}),
+        limits=_limits_of({key: value for key, value in body["limits"].items() if value is not None and key in _LIMITS}),
         enforced=tuple(sorted(body["enforced"].items())),
         background=body.get("background", False),
         turn=turn_from_json(body["turn"]) if body.get("turn") else NOW,

@@ -23,6 +23,7 @@ TAIL_BYTES = 64 * 1024
 _OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,99}\Z")
 _LABEL_MAX = 200
 _KEY_MAX = 200
+_LIFETIMES = frozenset(Lifetime)
 
 
 class RunOptions(TypedDict, total=False):
@@ -71,7 +72,7 @@ class Request:
     name: str | None = None
     label: str = ""
     owner: str | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
     stdin: bool = False
     """Keep a stdin open for `send`; otherwise it is /dev/null."""
     pty: bool = False
@@ -96,7 +97,7 @@ class Request:
     parent: str | None = None
     """The job from which this is asked for; the one the caller runs in if not given."""
     turn: Turn = NOW
-    dedup: Dedup = field(default_factory=Dedup)
+    dedup: Dedup = Dedup()
     lifetime: Lifetime = Lifetime.FREE
     ttl: timedelta | None = None
     """End it this long after it was asked for."""
@@ -201,7 +202,7 @@ def _check_service(request: Request) -> None:
 
 
 def _check_life(request: Request) -> None:
-    if request.lifetime not in list(Lifetime):
+    if request.lifetime not in _LIFETIMES:
         raise BadRequest(detail=f"there is no lifetime {request.lifetime!r}; use {', '.join(Lifetime)}")
     if request.ttl is not None and request.ttl <= timedelta(0):
         raise BadRequest(detail="a time to live must be above 0; leave it out for none")

@@ -149,7 +149,7 @@ def now() -> datetime:
 def size_of(path: str, stream: str) -> int:
     """How many bytes a stream has."""
     try:
-        return os.stat(os.path.join(path, stream)).st_size
+        return os.stat(f"{path}/{stream}").st_size
     except OSError:
         return 0
 
@@ -158,7 +158,7 @@ def _prompt(path: str) -> str:
     for stream in ("out", "err"):
         size = size_of(path, stream)
         start = max(size - _PROMPT_BYTES, 0)
-        with contextlib.suppress(OSError), open(os.path.join(path, stream), "rb") as file:
+        with contextlib.suppress(OSError), open(f"{path}/{stream}", "rb") as file:
             file.seek(start)
             text = tail_text(file.read())
             if text.strip():

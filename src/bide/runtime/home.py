@@ -53,7 +53,7 @@ class Home:
 
     def job(self, job: str) -> str:
         """The folder of a job."""
-        return os.path.join(self.jobs, job)
+        return f"{self.jobs}/{job}"
 
     def bind(self, name: str, kind: socket.SocketKind) -> socket.socket:
         """A unix socket in the home, for its owner only; any length of path will do."""

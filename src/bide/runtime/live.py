@@ -78,10 +78,10 @@ class Live:
         self.close_escrow()
         for name in ("out.p", "err.p"):
             with contextlib.suppress(FileNotFoundError):
-                self.escrow.append(os.open(os.path.join(self.path, name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+                self.escrow.append(os.open(f"{self.path}/{name}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
         if self.job.spec.stdin and not self.job.spec.pty and not self._input_delivered():
             with contextlib.suppress(FileNotFoundError):
-                self.stdin_end = os.open(os.path.join(self.path, "in.p"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+                self.stdin_end = os.open(f"{self.path}/in.p", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
             self.close_stdin()
         if max(self.escrow, default=0) + spare >= resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
             self.close_escrow()

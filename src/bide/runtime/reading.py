@@ -37,7 +37,7 @@ def _bytes(core: Core, job: Job, stream: Stream, start: int, limit: int) -> byte
     if limit <= 0:
         return b""
     try:
-        fd = os.open(os.path.join(core.home.job(job.id), stream), os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(f"{core.home.job(job.id)}/{stream}", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return b""
     try:

@@ -37,9 +37,7 @@ def _filled(home: Home) -> Store:
     try:
         if store.created:
             rebuild(home, store)
-        store.active()
-        store.groups()
-        store.sessions.open()
+        store.probe()
     except BaseException:
         store.close()
         raise

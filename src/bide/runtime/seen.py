@@ -27,16 +27,17 @@ class Seen:
         """The job, as somebody is being told of it; that counts if it is over."""
         if job.seen or not isinstance(job.phase, Ended):
             return job
+        seen = replace(job, seen=True)
         live = self._keeping.table.live.get(job.id)
         if live is not None:
-            live.job = replace(live.job, seen=True)
+            live.job = seen if live.job is job else replace(live.job, seen=True)
         if live is not None and not live.stored:
             live.seen = True
         else:
             if not self._marked:
                 self._keeping.hub.call_later(_LINGER, self.write)
             self._marked.add(job.id)
-        return replace(job, seen=True)
+        return seen
 
     def write(self) -> None:
         """Write what was marked."""

@@ -84,7 +84,7 @@ def admit(core: Core, job: Job, orders: folder.Orders, group: Group, *, unqueued
 
 
 def _begin(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
-    prepared = os.path.join(core.home.new, job.id)
+    prepared = f"{core.home.new}/{job.id}"
     spare = core.keeping.nursing.spares.take(prepared) if _is_plain(job.spec) else None
     try:
         folder.prepare(prepared, job, orders, made=spare is not None)
@@ -109,7 +109,7 @@ def _begin(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
 
 def _hold(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
     """It waits for its turn: its folder names no boot, so that nobody can have started it."""
-    prepared = os.path.join(core.home.new, job.id)
+    prepared = f"{core.home.new}/{job.id}"
     try:
         folder.prepare(prepared, job, replace(orders, boot=holding.NO_BOOT))
     except OSError as error:

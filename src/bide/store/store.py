@@ -191,6 +191,12 @@ class Store:
         """Every queued and running job, oldest first."""
         return [to_job(row) for row in self._rows(QUERIES["active_jobs"], {})]
 
+    def probe(self) -> None:
+        """Read what is needed at once, so that damage to it shows now. Raises DatabaseCorrupt."""
+        self._rows(QUERIES["active_jobs"], {})
+        self.groups()
+        self.sessions.open()
+
     def ended_services(self) -> list[Job]:
         """The newest job of each service that is over."""
         return [to_job(row) for row in self._rows(QUERIES["ended_services"], {})]

@@ -22,6 +22,7 @@ import httptools
 log = logging.getLogger(__name__)
 
 BODY_MAX = 64 * 1024 * 1024
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 _PHRASES = {
     200: "OK",
     400: "Bad Request",
@@ -85,7 +86,7 @@ class Reply:
 
     async def json(self, value: object, *, status: int = 200) -> None:
         """Send a JSON answer."""
-        await self.send(json.dumps(value, separators=(",", ":")).encode(), status=status)
+        await self.send(_compact(value).encode(), status=status)
 
     async def stream(self, kind: str) -> Callable[[bytes], Awaitable[None]]:
         """Begin an answer that ends with the connection; returns how to send its parts."""
