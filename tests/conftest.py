@@ -69,7 +69,7 @@ async def remote(home: Path) -> AsyncIterator[Jobs]:
 @pytest.fixture(params=["local", "remote"])
 async def jobs(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Jobs]:
     """The verbs, both ways: what holds for one holds for the other."""
-    door = homes.local if request.param == "local" else homes.remote
+    door = homes.local if request.param == "local" else homes.served
     async with door(home) as found:
         yield found
 

@@ -14,6 +14,8 @@ from tests.support.patience import eventually
 import bide
 from bide import config
 from bide.api import Jobs
+from bide.daemon.main import answering
+from bide.runtime.local import LocalJobs
 
 Door = Callable[[Path], AbstractAsyncContextManager[Jobs]]
 """`local` or `remote`, below."""
@@ -68,6 +70,15 @@ async def local(home: Path) -> AsyncGenerator[Jobs]:
             with anyio.CancelScope(shield=True):
                 await end_everything(jobs)
                 await eventually(lambda: processes.descriptors(home).count(processes.PIDFD) <= before + config.spares())
+
+
+@asynccontextmanager
+async def served(home: Path) -> AsyncGenerator[Jobs]:
+    """The verbs over the socket of this process: what the daemon answers, without its start. It cannot be killed."""
+    async with local(home) as jobs:
+        assert isinstance(jobs, LocalJobs)
+        async with answering(jobs, lambda: None), bide.connect(home) as found:
+            yield found
 
 
 @asynccontextmanager

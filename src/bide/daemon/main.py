@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import logging
@@ -13,7 +14,7 @@ import socket
 import struct
 import sys
 from asyncio import BaseTransport
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -144,36 +145,9 @@ def _log_to(home: str) -> None:
 async def _serve(home: str) -> None:
     async with open_jobs(home, reaper=True) as jobs:
         _log_to(home)
-        started_at = now()
-        listening = jobs.core.home.bind(SOCKET, socket.SOCK_STREAM)
-        listening.listen(_BACKLOG)
-
-        def info() -> dict[str, Any]:
-            phases = [live.job.phase_name for live in jobs.core.keeping.table.live.values()]
-            return {
-                "pid": os.getpid(),
-                "home": home,
-                "socket": os.path.join(home, SOCKET),
-                "version": VERSION,
-                "started_at": stamp(started_at),
-                "running": phases.count("running"),
-                "queued": phases.count("queued"),
-                "python": sys.version.split()[0],
-                "keeper": launch.KEEPER,
-            }
-
         async with anyio.create_task_group() as group:
-            routes = Routes(
-                jobs,
-                LocalEvents(jobs.core),
-                jobs,
-                info=info,
-                end_jobs=lambda: _kill_all(jobs),
-                stop=group.cancel_scope.cancel,
-            )
-
             group.start_soon(_serve_mcp, jobs)
-            async with serving(listening, routes, _is_ours):
+            async with answering(jobs, group.cancel_scope.cancel):
                 log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.table.live))
                 _say({"ready": True, "pid": os.getpid()})
                 gc.freeze()
@@ -181,6 +155,32 @@ async def _serve(home: str) -> None:
                 await _obey_signals(jobs)
             group.cancel_scope.cancel()
         log.info("stopped")
+
+
+@contextlib.asynccontextmanager
+async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator[None]:
+    """Answer on the home's socket; `stop` is for who asks us to."""
+    started_at, home = now(), jobs.core.home
+    listening = home.bind(SOCKET, socket.SOCK_STREAM)
+    listening.listen(_BACKLOG)
+
+    def info() -> dict[str, Any]:
+        phases = [live.job.phase_name for live in jobs.core.keeping.table.live.values()]
+        return {
+            "pid": os.getpid(),
+            "home": home.path,
+            "socket": os.path.join(home.path, SOCKET),
+            "version": VERSION,
+            "started_at": stamp(started_at),
+            "running": phases.count("running"),
+            "queued": phases.count("queued"),
+            "python": sys.version.split()[0],
+            "keeper": launch.KEEPER,
+        }
+
+    routes = Routes(jobs, LocalEvents(jobs.core), jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop)
+    async with serving(listening, routes, _is_ours):
+        yield
 
 
 async def _serve_mcp(jobs: LocalJobs) -> None:

@@ -131,7 +131,9 @@ def spec_from_json(body: Json) -> Spec:
         pty=body["pty"],
         merge=body["merge"],
         fence=body["fence"],
-        limits=_limits_of({key: value for key, value in body["limits"].items() if value is not None and key in _LIMITS}),
+        limits=_limits_of(
+            {key: value for key, value in body["limits"].items() if value is not None and key in _LIMITS}
+        ),
         enforced=tuple(sorted(body["enforced"].items())),
         background=body.get("background", False),
         turn=turn_from_json(body["turn"]) if body.get("turn") else NOW,
