@@ -128,6 +128,14 @@ async def test_many_calls_use_few_connections(home: Path) -> None:
         assert len(os.listdir("/proc/self/fd")) <= before + 1
 
 
+async def test_many_idle_connections_do_not_outlast_their_daemon(remote: Jobs, home: Path) -> None:
+    async with anyio.create_task_group() as group:
+        for _ in range(12):
+            group.start_soon(remote.run, "sleep 0.2")
+    await homes.kill_daemon(home)
+    assert ended((await remote.run("exit 7")).job).end.exit_code == 7
+
+
 async def test_a_transport_is_closed_with_its_block(home: Path) -> None:
     async with homes.remote(home) as jobs:
         await jobs.list()

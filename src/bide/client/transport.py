@@ -132,6 +132,7 @@ class Transport:
             try:
                 return await self._exchange(line, message)
             except _DaemonGone as error:
+                self.close()  # the other connections to that daemon are no better
                 if again is None or attempt + 1 == _TRIES:
                     detail = "it ended before it answered, so it is not known whether this was done"
                     raise DaemonUnavailable(home=self._home, detail=detail) from error

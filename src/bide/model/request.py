@@ -24,6 +24,8 @@ _OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,99}\Z")
 _LABEL_MAX = 200
 _KEY_MAX = 200
 _LIFETIMES = frozenset(Lifetime)
+_NO_LIMITS = Limits()
+_NO_DEDUP = Dedup()
 
 
 class RunOptions(TypedDict, total=False):
@@ -72,7 +74,7 @@ class Request:
     name: str | None = None
     label: str = ""
     owner: str | None = None
-    limits: Limits = Limits()
+    limits: Limits = _NO_LIMITS
     stdin: bool = False
     """Keep a stdin open for `send`; otherwise it is /dev/null."""
     pty: bool = False
@@ -97,7 +99,7 @@ class Request:
     parent: str | None = None
     """The job from which this is asked for; the one the caller runs in if not given."""
     turn: Turn = NOW
-    dedup: Dedup = Dedup()
+    dedup: Dedup = _NO_DEDUP
     lifetime: Lifetime = Lifetime.FREE
     ttl: timedelta | None = None
     """End it this long after it was asked for."""
