@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from bide.model import fields
 from bide.model.job import Facts, Job, JobId, Spec, Taken
 from bide.model.lifetime import Lifetime
-from bide.model.limits import Limits, OnOutputCap
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
 from bide.model.plans import (
+    limits_of,
+    limits_to_json,
     ports_from_json,
     ports_to_json,
     service_from_json,
@@ -22,48 +22,6 @@ from bide.model.times import from_ms, from_stamp, ms, stamp
 from bide.model.turn import NOW, Place
 
 Json = dict[str, Any]
-
-
-def limits_to_json(limits: Limits) -> Json:
-    """Limits, with `None` for those not set."""
-    return {
-        "timeout_ms": ms(limits.timeout),
-        "idle_ms": ms(limits.idle),
-        "idle_needs_no_cpu": limits.idle_needs_no_cpu,
-        "output_bytes": limits.output_bytes,
-        "on_output_cap": str(limits.on_output_cap),
-        "memory_bytes": limits.memory_bytes,
-        "cpus": limits.cpus,
-        "pids": limits.pids,
-        "grace_ms": ms(limits.grace),
-    }
-
-
-_LIMITS: dict[str, fields.Kind] = {
-    "timeout_ms": fields.is_number,
-    "idle_ms": fields.is_number,
-    "idle_needs_no_cpu": fields.is_flag,
-    "output_bytes": fields.is_whole,
-    "on_output_cap": lambda value: value in list(OnOutputCap),
-    "memory_bytes": fields.is_whole,
-    "cpus": fields.is_number,
-    "pids": fields.is_whole,
-    "grace_ms": fields.is_number,
-}
-
-
-def limits_from_json(body: Json) -> Limits:
-    """Limits from JSON; what is missing or null takes its default. Raises BadRequest."""
-    return _limits_of(fields.given(body, _LIMITS, "'limits'"))
-
-
-def _limits_of(found: Json) -> Limits:
-    for name in ("timeout", "idle", "grace"):
-        if f"{name}_ms" in found:
-            found[name] = from_ms(found.pop(f"{name}_ms"))
-    if "on_output_cap" in found:
-        found["on_output_cap"] = OnOutputCap(found["on_output_cap"])
-    return Limits(**found)
 
 
 def kept_to_json(out: Kept, err: Kept) -> Json:
@@ -131,9 +89,7 @@ def spec_from_json(body: Json) -> Spec:
         pty=body["pty"],
         merge=body["merge"],
         fence=body["fence"],
-        limits=_limits_of(
-            {key: value for key, value in body["limits"].items() if value is not None and key in _LIMITS}
-        ),
+        limits=limits_of(body["limits"]),
         enforced=tuple(sorted(body["enforced"].items())),
         background=body.get("background", False),
         turn=turn_from_json(body["turn"]) if body.get("turn") else NOW,

@@ -1,4 +1,4 @@
-"""The wire form of what a request may say beyond its command: conditions, turn, dedup, service; and of ports."""
+"""The wire form of what a request may say beyond its command: conditions, turn, dedup, limits, service; and of ports."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from bide.model import fields
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
+from bide.model.limits import Limits, OnOutputCap
 from bide.model.service import Port, Restart, Service
 from bide.model.times import from_ms, from_stamp, ms, stamp
 from bide.model.turn import Turn
@@ -150,3 +151,50 @@ def ports_to_json(ports: tuple[Port, ...] | None) -> list[Json] | None:
 def ports_from_json(rows: list[Json] | None) -> tuple[Port, ...] | None:
     """What a job listens on."""
     return None if rows is None else tuple(Port(**row) for row in rows)
+
+
+def limits_to_json(limits: Limits) -> Json:
+    """Limits, with `None` for those not set."""
+    return {
+        "timeout_ms": ms(limits.timeout),
+        "idle_ms": ms(limits.idle),
+        "idle_needs_no_cpu": limits.idle_needs_no_cpu,
+        "output_bytes": limits.output_bytes,
+        "on_output_cap": str(limits.on_output_cap),
+        "memory_bytes": limits.memory_bytes,
+        "cpus": limits.cpus,
+        "pids": limits.pids,
+        "grace_ms": ms(limits.grace),
+    }
+
+
+_LIMITS: dict[str, fields.Kind] = {
+    "timeout_ms": fields.is_number,
+    "idle_ms": fields.is_number,
+    "idle_needs_no_cpu": fields.is_flag,
+    "output_bytes": fields.is_whole,
+    "on_output_cap": lambda value: value in list(OnOutputCap),
+    "memory_bytes": fields.is_whole,
+    "cpus": fields.is_number,
+    "pids": fields.is_whole,
+    "grace_ms": fields.is_number,
+}
+
+
+def limits_from_json(body: Json) -> Limits:
+    """Limits from JSON; what is missing or null takes its default. Raises BadRequest."""
+    return _limits(fields.given(body, _LIMITS, "'limits'"))
+
+
+def limits_of(stored: Json) -> Limits:
+    """Limits as they were stored: nothing of them is checked, and what is not known any more is left out."""
+    return _limits({key: value for key, value in stored.items() if value is not None and key in _LIMITS})
+
+
+def _limits(found: Json) -> Limits:
+    for name in ("timeout", "idle", "grace"):
+        if f"{name}_ms" in found:
+            found[name] = from_ms(found.pop(f"{name}_ms"))
+    if "on_output_cap" in found:
+        found["on_output_cap"] = OnOutputCap(found["on_output_cap"])
+    return Limits(**found)

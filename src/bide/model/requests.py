@@ -5,10 +5,12 @@ from __future__ import annotations
 from bide.model import fields
 from bide.model.errors import BadRequest
 from bide.model.lifetime import Lifetime
-from bide.model.messages import Json, limits_from_json, limits_to_json
+from bide.model.messages import Json
 from bide.model.plans import (
     dedup_from_json,
     dedup_to_json,
+    limits_from_json,
+    limits_to_json,
     service_from_json,
     service_to_json,
     turn_from_json,
