@@ -56,6 +56,7 @@ async def test_an_argument_that_the_system_refuses_is_a_failed_start(jobs: Jobs,
     ("kind", "sentence", "status"),
     [
         ("missing", "no command '{path}' was found; check the spelling and PATH", 127),
+        ("two words", "no program is named '{path}'; shell code is given with -c (in Python: as one string)", 127),
         ("folder", "could not execute '{path}': Permission denied", 126),
         ("file", "could not execute '{path}': Permission denied", 126),
         ("script", "no command '{path}' was found; check the spelling and PATH", 127),

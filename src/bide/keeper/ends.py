@@ -120,6 +120,8 @@ def _spawn_sentence(job: Job, record: dict[str, Any]) -> str:
         return f"could not enter the folder {job.spec.cwd!r}: {why}"
     if stage != "exec":
         return f"could not be started ({stage}): {why}"
+    if code == errno.ENOENT and " " in job.spec.argv[0]:
+        return f"no program is named {job.spec.argv[0]!r}; shell code is given with -c (in Python: as one string)"
     if code == errno.ENOENT:
         return f"no command {job.spec.argv[0]!r} was found; check the spelling and PATH"
     return f"could not execute {job.spec.argv[0]!r}: {why}"
