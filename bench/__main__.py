@@ -18,7 +18,20 @@ from typing import NoReturn, cast
 from bench.figures import Figure
 from bench.place import Place
 from bench.processes import filesystem
-from bench.rows import cli, exits, latency, listing, memory, output, python, removing, restart, sessions, throughput
+from bench.rows import (
+    cli,
+    exits,
+    latency,
+    listing,
+    mcp,
+    memory,
+    output,
+    python,
+    removing,
+    restart,
+    sessions,
+    throughput,
+)
 from bench.table import render
 
 Measure = Callable[[Place], Awaitable[list[Figure]]]
@@ -35,10 +48,24 @@ ROWS: dict[str, Measure] = {
     "list": listing.measure,
     "sessions": sessions.measure,
     "gc": removing.measure,
+    "mcp": mcp.measure,
 }
 """In the order of the table."""
 
-ORDER = ("latency", "exit", "throughput", "cli", "python", "memory", "restart", "sessions", "gc", "output", "list")
+ORDER = (
+    "latency",
+    "exit",
+    "throughput",
+    "cli",
+    "python",
+    "mcp",
+    "memory",
+    "restart",
+    "sessions",
+    "gc",
+    "output",
+    "list",
+)
 """In which they are measured: `memory` and `restart` share a thousand running jobs, `output` and `list` leave
 gigabytes to be written back, and neither may disturb the others."""
 

@@ -5,7 +5,6 @@ the client. 'bide mcp install CLIENT' writes it into a client's configuration.
 """
 
 import os
-import secrets
 
 from bide import config
 from bide.cli.exits import Usage
@@ -54,7 +53,7 @@ def execute(args: "Namespace", link: "Link") -> int:
         "owner": args.owner or os.environ.get(config.DEFAULT_OWNER_VARIABLE, ""),
         "cwd": os.getcwd(),
         "env": dict(os.environ),
-        "connection": secrets.token_hex(8),
+        "connection": os.urandom(8).hex(),
         "tools": tools,
         "patience": args.patience,
     }

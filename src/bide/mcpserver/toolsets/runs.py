@@ -44,12 +44,14 @@ async def run(call: Call, given: Json) -> Answer:
     # Always in the background for the engine, so that a cancelled call leaves it alone; in a session it counts as what it is.
     ran = await call.jobs.run(replace(_request(call, given), followed=not given.get("background")))
     call.own.arrivals.ring()
+    # Said again after a daemon's death, a call finds the job that it started itself.
+    joined = ran.joined and ran.job.key != call.key
     if given.get("background"):
-        return await _started(ran.job, joined=ran.joined)
+        return await _started(ran.job, joined=joined)
     seconds = min(given.get("wait", patience.deadline(call.caller.client, call.caller.patience)), call.longest)
     until = _until(given.get("until", {}))
     waited = await wait_reporting(call, [ran.job.id], Mode.ALL, until, timedelta(seconds=seconds))
-    return await _told(call, waited, given.get("budget", text.BUDGET), joined=ran.joined)
+    return await _told(call, waited, given.get("budget", text.BUDGET), joined=joined)
 
 
 def _request(call: Call, given: Json) -> Request:
