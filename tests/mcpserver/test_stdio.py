@@ -64,6 +64,7 @@ async def test_a_client_notices_nothing_when_the_daemon_is_killed(
             gate.open()
         assert (answers[0]["exit_code"], answers[0]["out"]["text"]) == (0, "done\n")  # type: ignore[index]
         assert (tmp_path / "ran").read_text() == "ran\n"
+        assert "joined" not in answers[0]  # it is the one that this very call started
         assert (await ai.data("run", command="echo again"))["exit_code"] == 0
 
 
