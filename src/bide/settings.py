@@ -63,11 +63,28 @@ class RetentionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class JobToolSettings:
+    """What the MCP toolset `job` does."""
+
+    poll_wait: str = "30s"
+    """How long a poll waits: 5s, 10s, 30s, 1m, 5m or smart; anything else means 30s."""
+    most: int = 100
+    """How many background jobs of one owner may run at once: 1 to 100."""
+    async_enabled: bool = True
+    """Whether a command can be put into the background."""
+    auto_background: bool = False
+    """Whether a command that takes long goes into the background by itself."""
+    auto_background_after: timedelta = timedelta(seconds=60)
+    """After how long it does; after no time, at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class McpSettings:
-    """How MCP clients reach this home, beside stdio."""
+    """How MCP clients reach this home, beside stdio, and what their toolsets do."""
 
     port: int | None = None
     """Serve streamable HTTP on this port of the loopback address; not at all if not given."""
+    job: JobToolSettings = field(default_factory=JobToolSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +139,24 @@ def _value(default: object, value: object, path: str, name: str) -> object:
         if not isinstance(value, dict):
             raise BadSettings(path=path, detail=f"{name!r} is a section, written [{name}]")
         return _filled(default, cast("dict[str, Any]", value), path, f"{name}.")
+    if isinstance(default, Mapping):
+        return _numbers(value, path, name)
+    return _one(default, value, path, name)
+
+
+def _numbers(value: object, path: str, name: str) -> object:
+    numbers = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    for key, number in numbers.items():
+        _checked(_whole(number), path, f"{name}.{key}", "a whole number")
+    return _checked(numbers if isinstance(value, dict) else None, path, name, "a section of whole numbers")
+
+
+def _one(default: object, value: object, path: str, name: str) -> object:
+    if isinstance(default, bool | str):
+        what = "true or false" if isinstance(default, bool) else "text"
+        return _checked(value if isinstance(value, type(default)) else None, path, name, what)
     if isinstance(default, timedelta):
         return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'")
-    if isinstance(default, Mapping):
-        numbers = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-        for key, number in numbers.items():
-            _checked(_whole(number), path, f"{name}.{key}", "a whole number")
-        return _checked(numbers if isinstance(value, dict) else None, path, name, "a section of whole numbers")
     if name.endswith("bytes"):
         return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M', '5G' or '1T'")
     return _checked(_whole(value), path, name, "a whole number")

@@ -16,6 +16,7 @@ from mcp_types import CallToolResult, TextContent, jsonrpc_message_adapter
 from bide.api import Jobs
 from bide.mcpserver.server import Door
 from bide.mcpserver.tool import Json
+from bide.settings import Settings
 
 ERAS = ("legacy", "2026-07-28")
 
@@ -90,6 +91,7 @@ async def agent(
     era: str = ERAS[0],
     patience: float | None = None,
     tools: tuple[str, ...] = ("core",),
+    settings: Settings | None = None,
 ) -> AsyncGenerator[Agent]:
     """A client of a door in this process."""
     hello = {
@@ -127,7 +129,7 @@ async def agent(
             group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group, to_client, at_door, at_client:
-        group.start_soon((door or Door(jobs, group)).serve, _Receiver(at_door), _Sender(to_client), hello)
+        group.start_soon((door or Door(jobs, group, settings)).serve, _Receiver(at_door), _Sender(to_client), hello)
         async with Client(transport(), mode=era) as client:
             yield Agent(client)
         group.cancel_scope.cancel()

@@ -187,7 +187,7 @@ async def _serve_mcp(jobs: LocalJobs) -> None:
     sock = jobs.core.home.bind(MCP_SOCKET, socket.SOCK_STREAM)
     sock.listen(_BACKLOG)
     async with await SocketListener.from_socket(sock) as listener, anyio.create_task_group() as group:
-        door = McpSocket(jobs, _is_our_user, group)
+        door = McpSocket(jobs, jobs.core.settings, _is_our_user, group)
         if (port := jobs.core.settings.mcp.port) is not None:
             group.start_soon(door.serve_http, jobs.core.home.path, port)
         await listener.serve(door)

@@ -19,6 +19,7 @@ from bide.model.errors import BideError
 if TYPE_CHECKING:
     from bide.api import Jobs
     from bide.mcpserver.server import Door
+    from bide.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +29,12 @@ _HELLO_MAX = 4 * 1024 * 1024
 class McpSocket:
     """Takes connections of copiers and hands them to the door, which it loads when it is first needed."""
 
-    def __init__(self, jobs: Jobs, allowed: Callable[[socket.socket], bool], group: TaskGroup) -> None:
+    def __init__(
+        self, jobs: Jobs, settings: Settings, allowed: Callable[[socket.socket], bool], group: TaskGroup
+    ) -> None:
         """Nothing is loaded yet. `group` is for what outlives a connection."""
         self._jobs = jobs
+        self._settings = settings
         self._group = group
         self._allowed = allowed
         self._door: Door | None = None
@@ -68,7 +72,7 @@ class McpSocket:
             door = self._door
             if door is None:
                 module = await anyio.to_thread.run_sync(_import, "bide.mcpserver.server")
-                door = self._door = module.Door(self._jobs, self._group)
+                door = self._door = module.Door(self._jobs, self._group, self._settings)
         return door
 
 

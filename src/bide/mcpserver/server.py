@@ -25,6 +25,7 @@ from bide.mcpserver.prompts import PROMPTS
 from bide.mcpserver.scope import Arrivals, Own, owner_of
 from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of
 from bide.model.errors import BideError
+from bide.settings import Settings
 from bide.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -40,11 +41,11 @@ _MAX_FRAME = 16 * 1024 * 1024
 class Door:
     """Serves MCP clients with the verbs of one Jobs."""
 
-    def __init__(self, jobs: Jobs, group: TaskGroup) -> None:
+    def __init__(self, jobs: Jobs, group: TaskGroup, settings: Settings | None = None) -> None:
         """One server object for all connections; who calls is known by the connection. `group` outlives them."""
         self._jobs = jobs
         self._group = group
-        self._toolsets = toolsets.made()
+        self._toolsets = toolsets.made(settings)
         self._arrivals: dict[str, Arrivals] = {}
         self.server: Server[Caller] = Server(
             "bide",
@@ -81,7 +82,7 @@ class Door:
         return found
 
     async def _list_tools(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(tool) for tool in self._tools(ctx).values()])
+        return types.ListToolsResult(tools=[_listed(tool) for tool in self._tools(ctx).values() if tool.listed])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         known = self._tools(ctx)

@@ -83,6 +83,8 @@ class Tool:
     reads_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    listed: bool = True
+    """What is not listed answers all the same, to say why."""
 
 
 def fields(required: tuple[str, ...] = (), /, **properties: Json) -> Json:

@@ -4,9 +4,11 @@ from bide.mcpserver.tool import Tool
 from bide.mcpserver.toolsets import core
 from bide.mcpserver.toolsets.bash import BashTool
 from bide.mcpserver.toolsets.job import JobTools
+from bide.settings import Settings
 
 
-def made() -> dict[str, tuple[Tool, ...]]:
+def made(settings: Settings | None = None) -> dict[str, tuple[Tool, ...]]:
     """Every toolset by its name; what they remember is for as long as the daemon lives."""
-    job = JobTools()
+    settings = settings or Settings()
+    job = JobTools(settings.mcp.job)
     return {"core": core.TOOLS, "job": (job.tool(), BashTool(job).tool())}
