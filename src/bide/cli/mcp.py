@@ -14,7 +14,7 @@ from bide.client.opening import Opening
 from bide.client.start import prepare_home
 from bide.version import VERSION
 
-TOOLSETS = ("core", "job")
+TOOLSETS = ("core", "job", "sessions")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("client", nargs="?", help="claude, codex, gemini, cursor or vscode")
     parser.add_argument("--print", action="store_true", help="with install: only show what would be written")
     parser.add_argument(
-        "--tools", metavar="T", default="core", help="toolsets, with commas between: core (default), job; or all"
+        "--tools",
+        metavar="T",
+        default="core",
+        help="toolsets, with commas between: core (default), job, sessions; or all",
     )
     parser.add_argument(
         "--owner", metavar="O", help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)"

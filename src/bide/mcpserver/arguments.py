@@ -33,6 +33,21 @@ def fault(arguments: object, schema: Schema) -> str | None:
     return _fault(arguments, schema, "")
 
 
+def counted(value: Any, schema: Schema) -> Any:
+    """Arguments without a fault, with whole numbers as such: JSON may write 5 as 5.0."""
+    if "anyOf" in schema:
+        return counted(value, next(one for one in schema["anyOf"] if _fault(value, one, "") is None))
+    if schema["type"] == "integer":
+        return int(value)
+    if schema["type"] == "array":
+        return [counted(one, schema["items"]) for one in value]
+    if schema["type"] != "object":
+        return value
+    rest: object = schema.get("additionalProperties")
+    inner = {**dict.fromkeys(value, rest), **schema.get("properties", {})}
+    return {key: counted(one, inner[key]) if isinstance(inner[key], Mapping) else one for key, one in value.items()}
+
+
 def _fault(value: object, schema: Schema, path: str) -> str | None:
     if "anyOf" in schema:
         faults = [_fault(value, one, path) for one in schema["anyOf"]]

@@ -1,4 +1,4 @@
-"""Which jobs a caller may see and touch: its own. What is another's is not found."""
+"""Which jobs and sessions a caller may see and touch: its own. What is another's is not found."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import anyio
 
 from bide.api import Filter, Jobs
-from bide.model.errors import JobForgotten, JobNotFound
+from bide.model.errors import JobForgotten, JobNotFound, SessionNotFound
 from bide.model.job import ID_PATTERN, Job
+from bide.model.session import Session
 
 _OWNER_MAX = 100
 REGISTER_SECONDS = 1.0
@@ -26,7 +27,7 @@ def owner_of(client: str, folder: str) -> str:
 
 
 class Own:
-    """The jobs of one owner."""
+    """The jobs and sessions of one owner."""
 
     def __init__(self, jobs: Jobs, owner: str, arrivals: Arrivals) -> None:
         """A view of `jobs`."""
@@ -47,6 +48,13 @@ class Own:
             if page.jobs:
                 return page.jobs[0]
         raise JobNotFound(job=ref)
+
+    async def session(self, ref: str) -> Session:
+        """The owner's open session of this id. Raises SessionNotFound."""
+        found = await self._jobs.sessions.get(ref)
+        if found.owner != self.owner:
+            raise SessionNotFound(session=ref)
+        return found
 
     async def ids(self, refs: Sequence[str]) -> list[str]:
         """The ids of these jobs; one that is not known yet is given a moment to be."""

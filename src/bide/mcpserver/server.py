@@ -23,7 +23,7 @@ from bide.api import Jobs
 from bide.mcpserver import arguments, patience, resources, toolsets
 from bide.mcpserver.prompts import PROMPTS
 from bide.mcpserver.scope import Arrivals, Own, owner_of
-from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of
+from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of, sendable
 from bide.model.errors import BideError
 from bide.settings import Settings
 from bide.version import VERSION
@@ -104,7 +104,7 @@ class Door:
             later=lambda act: self._group.start_soon(_quietly, act),
             longest=patience.longest(caller.client, caller.patience),
         )
-        return await _answered(tool.act, call, given)
+        return await _answered(tool.act, call, arguments.counted(given, tool.schema))
 
     def _own(self, caller: Caller) -> Own:
         return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()))
@@ -219,6 +219,7 @@ def _listed(tool: Tool) -> types.Tool:
 
 
 def _result(answer: Answer) -> types.CallToolResult:
+    answer = sendable(answer)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)],
         structured_content=answer.data,

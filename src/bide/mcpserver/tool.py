@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bide.api import Jobs
@@ -70,6 +71,17 @@ class Answer:
     text: str
     data: Json
     is_error: bool = False
+
+
+def sendable(answer: Answer) -> Answer:
+    """The answer without what no message can carry: bytes that are no text are halves of surrogate pairs here."""
+    whole = json.dumps([answer.text, answer.data], ensure_ascii=False)
+    try:
+        whole.encode()
+    except UnicodeEncodeError:
+        text, data = json.loads(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        return replace(answer, text=text, data=data)
+    return answer
 
 
 @dataclass(frozen=True, slots=True)

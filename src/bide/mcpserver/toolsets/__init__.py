@@ -4,6 +4,7 @@ from bide.mcpserver.tool import Tool
 from bide.mcpserver.toolsets import core
 from bide.mcpserver.toolsets.bash import BashTool
 from bide.mcpserver.toolsets.job import JobTools
+from bide.mcpserver.toolsets.sessions import SessionTools
 from bide.settings import Settings
 
 
@@ -11,4 +12,8 @@ def made(settings: Settings | None = None) -> dict[str, tuple[Tool, ...]]:
     """Every toolset by its name; what they remember is for as long as the daemon lives."""
     settings = settings or Settings()
     job = JobTools(settings.mcp.job)
-    return {"core": core.TOOLS, "job": (job.tool(), BashTool(job).tool())}
+    return {
+        "core": core.TOOLS,
+        "job": (job.tool(), BashTool(job).tool()),
+        "sessions": SessionTools(settings.sessions).tools(),
+    }

@@ -7,7 +7,7 @@ from typing import Any
 
 from bide.mcpserver import text
 from bide.mcpserver.tool import Answer, Call, Json
-from bide.model.errors import BadRequest, SessionNotFound
+from bide.model.errors import BadRequest
 from bide.model.session import Session
 
 _FIELDS: dict[str, tuple[str, ...]] = {
@@ -56,7 +56,7 @@ async def _start(call: Call, given: Json) -> Answer:
 async def _of_one(call: Call, action: str, given: Json) -> Answer:
     if "id" not in given:
         raise BadRequest(detail=f"{action!r} needs 'id': which session")
-    known = await _own(call, given["id"])
+    known = await call.own.session(given["id"])
     if action == "end":
         ended = await call.jobs.sessions.end(known.id, forget=given.get("forget", False))
         parts = [f"ended session {known.id}; {len(ended.killed)} jobs were active and were killed"]
@@ -68,13 +68,6 @@ async def _of_one(call: Call, action: str, given: Json) -> Answer:
         options: dict[str, Any] = {key: given[key] for key in ("cwd", "env", "unset", "vars") if key in given}
         known = await call.jobs.sessions.update(known.id, **options)
     return Answer(_line(known), _data(known))
-
-
-async def _own(call: Call, ref: str) -> Session:
-    found = await call.jobs.sessions.get(ref)
-    if found.owner != call.caller.owner:
-        raise SessionNotFound(session=ref)
-    return found
 
 
 def _line(one: Session) -> str:

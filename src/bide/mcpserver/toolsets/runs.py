@@ -41,6 +41,8 @@ async def run(call: Call, given: Json) -> Answer:
     """Start a job; answer with its end, or with the job and the next call."""
     if "until" in given and given.get("background"):
         raise BadRequest(detail="a background run answers at once; leave 'until' or 'background' out")
+    if "session" in given:
+        await call.own.session(given["session"])
     # Always in the background for the engine, so that a cancelled call leaves it alone; in a session it counts as what it is.
     ran = await call.jobs.run(replace(_request(call, given), followed=not given.get("background")))
     call.own.arrivals.ring()
