@@ -19,8 +19,10 @@ def job(phase: Phase) -> Job:
     return Job(JobId("job-s-1"), Spec(("true",), "true", "/", limits=limits), NOW, session="s", phase=phase)
 
 
-def ended(reason: Reason, exit_code: int | None = None, signal: int | None = None, **more: str) -> Ended:
-    return Ended(NOW, End(reason, exit_code, signal, **more), NOW, 7)
+def ended(
+    reason: Reason, exit_code: int | None = None, signal: int | None = None, *, by: str = "", error: str = ""
+) -> Ended:
+    return Ended(NOW, End(reason, exit_code, signal, by, error), NOW, 7)
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ def command(home: Path) -> list[str]:
 
 
 @asynccontextmanager
-async def started(home: Path, era: str) -> AsyncGenerator[Agent]:
-    first, *rest = command(home)
+async def started(home: Path, era: str, *options: str) -> AsyncGenerator[Agent]:
+    first, *rest = [*command(home), *options]
     parameters = StdioServerParameters(command=first, args=rest, env=dict(os.environ))
     async with Client(stdio_client(parameters), mode=era) as client:
         yield Agent(client)
@@ -124,3 +124,14 @@ async def test_what_is_no_message_does_no_harm(served: Path) -> None:
     words: list[object] = [{"jsonrpc": "2.0"}, 7, [], "x", {"id": {}, "method": 3}, INITIALIZE, INITIALIZED]
     answers = ask(served, *words, {"jsonrpc": "2.0", "id": 9, "method": "no/such/method"})
     assert [answer.get("id") for answer in answers if answer.get("id") in (1, 9)] == [1, 9]
+
+
+async def test_the_settings_of_a_home_hold_for_the_toolsets(home: Path) -> None:
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("[sessions]\nshown_bytes = 10\n[mcp.job]\nasync_enabled = false\n")
+    async with homes.remote(home), started(home, ERAS[0], "--tools", "job,sessions") as ai:
+        names = {tool.name for tool in (await ai.client.list_tools()).tools}
+        assert "bash" in names
+        assert "job" not in names
+        data = await ai.data("exec", code="print('0123456789')", create=True)
+        assert (data["stdout"], data["truncated"]["stdout"]) == ("123456789\n", True)

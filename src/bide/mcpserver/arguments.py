@@ -43,9 +43,11 @@ def counted(value: Any, schema: Schema) -> Any:
         return [counted(one, schema["items"]) for one in value]
     if schema["type"] != "object":
         return value
-    rest: object = schema.get("additionalProperties")
-    inner = {**dict.fromkeys(value, rest), **schema.get("properties", {})}
-    return {key: counted(one, inner[key]) if isinstance(inner[key], Mapping) else one for key, one in value.items()}
+    rest = schema.get("additionalProperties")
+    free: Schema | None = cast("Schema", rest) if isinstance(rest, Mapping) else None
+    known: dict[str, Schema] = schema.get("properties", {})
+    inner = {key: known.get(key, free) for key in value}
+    return {key: one if (of := inner[key]) is None else counted(one, of) for key, one in value.items()}
 
 
 def _fault(value: object, schema: Schema, path: str) -> str | None:

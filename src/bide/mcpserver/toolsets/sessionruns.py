@@ -29,11 +29,11 @@ async def execute(call: Call, given: Json, shown_bytes: int) -> Answer:
     """`exec`: run code and answer with its end; past the client's patience, or in the background, with the job."""
     background: bool = given.get("background", False)
     session = await _session(call, given)
-    kept: Json = {"sessionId": session} if given.get("create") else {}
     # Always in the background for the engine, so that a cancelled call leaves it alone; in a session it counts as what it is.
     ran = await call.jobs.run(replace(_request(call, given, session), followed=not background))
     call.own.arrivals.ring()
     job = ran.job
+    kept: Json = {"sessionId": job.session} if given.get("create") else {}
     if background:
         return said({"jobId": job.id, "pid": sessionwords.pid(job), **kept})
     seconds = patience.deadline(call.caller.client, call.caller.patience)
