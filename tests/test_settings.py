@@ -108,6 +108,8 @@ BAD = {
     "size beyond reason": ("[retention]\nbytes = '99999999T'", "'retention.bytes' must be a size such as"),
     "text as number": ("[queue]\nrunning = 'four'", "'queue.running' must be a whole number"),
     "half a number": ("[sessions]\nmost = 1.5", "'sessions.most' must be a whole number"),
+    "no core": ("[mcp.process]\ncpus = 0", "'mcp.process.cpus' must be a number above 0"),
+    "cores as text": ("[mcp.process]\ncpus = '2'", "'mcp.process.cpus' must be a number above 0"),
     "group": ("[queue.groups]\ngpu = 'one'", "'queue.groups.gpu' must be a whole number"),
     "groups": ("[queue]\ngroups = 3", "'queue.groups' must be a section of whole numbers"),
     "unknown key of a toolset": (

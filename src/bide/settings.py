@@ -79,12 +79,22 @@ class JobToolSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessSettings:
+    """What a process of the toolset `process` may use at most, and uses unless told."""
+
+    cpus: float = 0.5
+    memory_bytes: int = 512 * MIB
+    pids: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class McpSettings:
     """How MCP clients reach this home, beside stdio, and what their toolsets do."""
 
     port: int | None = None
     """Serve streamable HTTP on this port of the loopback address; not at all if not given."""
     job: JobToolSettings = field(default_factory=JobToolSettings)
+    process: ProcessSettings = field(default_factory=ProcessSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +167,12 @@ def _one(default: object, value: object, path: str, name: str) -> object:
         return _checked(value if isinstance(value, type(default)) else None, path, name, what)
     if isinstance(default, timedelta):
         return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'")
+    return _scalar(default, value, path, name)
+
+
+def _scalar(default: object, value: object, path: str, name: str) -> float:
+    if isinstance(default, float):
+        return _checked(_number(value), path, name, "a number above 0")
     if name.endswith("bytes"):
         return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M', '5G' or '1T'")
     return _checked(_whole(value), path, name, "a whole number")
@@ -170,6 +186,10 @@ def _checked(value: T | None, path: str, name: str, what: str) -> T:
 
 def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6 else None
 
 
 def _scaled(value: object, units: Mapping[str, float]) -> float | None:

@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream
 from mcp import Client
 from mcp.shared.message import SessionMessage
-from mcp_types import CallToolResult, TextContent, jsonrpc_message_adapter
+from mcp_types import CallToolResult, Implementation, TextContent, jsonrpc_message_adapter
 
 from bide.api import Jobs
 from bide.mcpserver.server import Door
@@ -92,8 +92,10 @@ async def agent(
     patience: float | None = None,
     tools: tuple[str, ...] = ("core",),
     settings: Settings | None = None,
+    name: str = "mcp",
+    attended: bool = False,
 ) -> AsyncGenerator[Agent]:
-    """A client of a door in this process."""
+    """A client of a door in this process, that calls itself by this name."""
     hello = {
         "owner": owner,
         "cwd": str(cwd),
@@ -101,6 +103,7 @@ async def agent(
         "connection": secrets.token_hex(4),
         "patience": patience,
         "tools": list(tools),
+        "attended": attended,
     }
     to_door, at_door = anyio.create_memory_object_stream[bytes](100)
     to_client, at_client = anyio.create_memory_object_stream[bytes](100)
@@ -130,6 +133,6 @@ async def agent(
 
     async with anyio.create_task_group() as group, to_client, at_door, at_client:
         group.start_soon((door or Door(jobs, group, settings)).serve, _Receiver(at_door), _Sender(to_client), hello)
-        async with Client(transport(), mode=era) as client:
+        async with Client(transport(), mode=era, client_info=Implementation(name=name, version="1")) as client:
             yield Agent(client)
         group.cancel_scope.cancel()

@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -18,7 +20,9 @@ from tests.support import homes
 from tests.support.gates import Gate
 from tests.support.patience import eventually
 
-INITIALIZE = {
+import bide
+
+INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -27,13 +31,13 @@ INITIALIZE = {
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-def command(home: Path) -> list[str]:
-    return [sys.executable, "-m", "bide", "--home", str(home), "mcp", "--owner", "tester"]
+def command(home: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "bide", "--home", str(home), "mcp", "--owner", "tester", *options]
 
 
 @asynccontextmanager
 async def started(home: Path, era: str, *options: str) -> AsyncGenerator[Agent]:
-    first, *rest = [*command(home), *options]
+    first, *rest = command(home, *options)
     parameters = StdioServerParameters(command=first, args=rest, env=dict(os.environ))
     async with Client(stdio_client(parameters), mode=era) as client:
         yield Agent(client)
@@ -94,10 +98,10 @@ async def test_a_client_that_dies_in_an_await_harms_no_job(served: Path, gate: G
         assert (await ai.data("await", jobs=[job]))["out"]["text"] == "fine\n"
 
 
-def ask(home: Path, *messages: object) -> list[dict[str, object]]:
+def ask(home: Path, *messages: object, tools: str = "core") -> list[dict[str, Any]]:
     """What the copier answers to a client that says this and leaves."""
     words = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
-    done = subprocess.run(command(home), input=words, capture_output=True, check=True, timeout=30)
+    done = subprocess.run(command(home, "--tools", tools), input=words, capture_output=True, check=True, timeout=30)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -118,6 +122,38 @@ async def test_the_opening_is_answered_from_what_is_known_while_no_daemon_is_the
     assert answer == {**first[0], "id": "other"}
     assert took < 5
     assert ask(served, INITIALIZE, INITIALIZED, tools) == first
+
+
+async def test_162_what_lives_with_a_client_outlives_the_daemon_and_ends_with_the_client(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("[retention]\nowner_grace = '2s'\n")
+    async with homes.remote(home):
+        async with started(home, ERAS[1], "--tools", "process") as ai:
+            process = (await ai.data("process.run", command="sleep 1000", background=True))["process_id"]
+            before = (home / "lock").read_text()
+            await homes.kill_daemon(home)
+            # Nothing is asked, and yet the client is there for the next daemon, for longer than the grace.
+            await eventually(lambda: (home / "lock").read_text() not in ("", before))
+            await anyio.sleep(2.5)
+            assert (await ai.data("process.monitor", process_id=process))["state"] == "running"
+        async with bide.connect(home) as jobs:
+            (job,) = (await jobs.wait([process], timeout=timedelta(seconds=20))).jobs
+        assert isinstance(job.phase, bide.Ended)
+        assert (job.phase.end.reason, job.phase.end.by) == ("killed", "owner gone")
+
+
+async def test_183_what_is_known_from_last_time_is_spelled_for_each_client(served: Path) -> None:
+    tools = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+    def names(client: str) -> list[str]:
+        params = {**INITIALIZE["params"], "clientInfo": {"name": client, "version": "1"}}
+        answers = ask(served, {**INITIALIZE, "params": params}, INITIALIZED, tools, tools="process")
+        (found,) = [answer for answer in answers if answer.get("id") == 2]
+        return [tool["name"] for tool in found["result"]["tools"]]
+
+    for _ in range(2):
+        assert names("claude-code")[0] == "process__run"
+        assert names("gemini-cli-mcp-client")[0] == "process.run"
 
 
 async def test_what_is_no_message_does_no_harm(served: Path) -> None:

@@ -5,6 +5,7 @@ the client. 'bide mcp install CLIENT' writes it into a client's configuration.
 """
 
 import os
+import time
 
 from bide import config
 from bide.cli.exits import Usage
@@ -14,7 +15,7 @@ from bide.client.opening import Opening
 from bide.client.start import prepare_home
 from bide.version import VERSION
 
-TOOLSETS = ("core", "job", "sessions")
+TOOLSETS = ("core", "job", "sessions", "process")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def configure(parser: "Parser") -> None:
         "--tools",
         metavar="T",
         default="core",
-        help="toolsets, with commas between: core (default), job, sessions; or all",
+        help="toolsets, with commas between: core (default), job, sessions, process; or all",
     )
     parser.add_argument(
         "--owner", metavar="O", help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)"
@@ -59,6 +60,7 @@ def execute(args: "Namespace", link: "Link") -> int:
         "connection": os.urandom(8).hex(),
         "tools": tools,
         "patience": args.patience,
+        "connected_at": time.time(),
     }
     kept = f"mcp-opening-{VERSION}-{'+'.join(tools)}.json"
     return Copier(home, hello, Opening(os.path.join(home, kept))).run()

@@ -32,12 +32,14 @@ class Copier:
     def __init__(self, home: str, hello: "Json", opening: Opening) -> None:
         """`hello` says who we are; the daemon reads it first on every connection."""
         self._home = home
-        self._hello = json.dumps(hello).encode() + b"\n"
+        self._hello = hello
         self._opening = opening
         self._poll = select.poll()
         self._client = Lines(0)
         self._daemon = Lines(-1)
         self._sock: _socket.socket | None = None
+        self._connected = False
+        """There was a daemon: the next one is told at once that the client is still there."""
         self._handshake: list[bytes] = []
         self._handshake_ids: set[str] = set()
         self._calls: dict[str, bytes] = {}
@@ -51,7 +53,7 @@ class Copier:
         self._poll.register(1, 0)
         while not (self._client.over and not self._calls):
             # The first frames come before the daemon is looked for: what is known from last time need not wait for it.
-            if self._sock is None and (self._handshake or self._calls):
+            if self._sock is None and (self._connected or self._handshake or self._calls):
                 self._connect()
             for fd, _ in self._poll.poll():
                 if fd == 1:
@@ -82,16 +84,20 @@ class Copier:
                 if sock is None:
                     ensure_daemon(self._home)
                     continue
-                sock.sendall(self._hello + b"".join(self._handshake) + b"".join(self._calls.values()))
+                sock.sendall(self._greeting() + b"".join(self._handshake) + b"".join(self._calls.values()))
             except DaemonUnavailable as error:
                 failure = error
             except OSError as error:
                 failure = DaemonUnavailable(home=self._home, detail=str(error))
             else:
-                self._sock, self._daemon = sock, Lines(sock.fileno())
+                self._sock, self._daemon, self._connected = sock, Lines(sock.fileno()), True
                 self._poll.register(sock.fileno(), select.POLLIN)
                 return
         raise failure or DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
+
+    def _greeting(self) -> bytes:
+        """Who is there; its name is known, because nothing is asked of the daemon before the client's first words."""
+        return json.dumps({**self._hello, "client": self._opening.client}).encode() + b"\n"
 
     def _from_client(self, line: bytes) -> None:
         message = _read(line)

@@ -189,7 +189,7 @@ def _listening(jobs: LocalJobs, name: str) -> socket.socket:
 
 async def _serve_mcp(jobs: LocalJobs, sock: socket.socket) -> None:
     async with await SocketListener.from_socket(sock) as listener, anyio.create_task_group() as group:
-        door = McpSocket(jobs, jobs.core.settings, _is_our_user, group)
+        door = McpSocket(jobs, jobs, jobs.core.settings, _is_our_user, group)
         if (port := jobs.core.settings.mcp.port) is not None:
             group.start_soon(door.serve_http, jobs.core.home.path, port)
         await listener.serve(door)

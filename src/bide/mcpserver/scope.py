@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import anyio
 
@@ -24,6 +25,12 @@ def owner_of(client: str, folder: str) -> str:
     if len(name) <= _OWNER_MAX:
         return name
     return f"{name[:40]}-{hashlib.sha256(name.encode()).hexdigest()[:20]}"
+
+
+def owner_in(hello: Mapping[str, Any]) -> str:
+    """Who connects, from what its copier says first; empty if that is not known yet."""
+    client = str(hello.get("client") or "")
+    return str(hello.get("owner") or "") or (owner_of(client, str(hello["cwd"])) if client else "")
 
 
 class Own:

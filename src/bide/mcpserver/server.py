@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import arguments, patience, resources, toolsets
+from bide.mcpserver import arguments, patience, resources, spelling, toolsets
 from bide.mcpserver.prompts import PROMPTS
 from bide.mcpserver.scope import Arrivals, Own, owner_of
 from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of, sendable
@@ -82,18 +82,20 @@ class Door:
         return found
 
     async def _list_tools(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(tool) for tool in self._tools(ctx).values() if tool.listed])
+        client, tools = _known(ctx).client, self._tools(ctx).values()
+        return types.ListToolsResult(tools=[_listed(tool, client) for tool in tools if tool.listed])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         known = self._tools(ctx)
-        tool = known.get(params.name)
+        caller = _known(ctx)
+        tool = known.get(params.name) or known.get(spelling.meant(params.name))
         if tool is None:
-            return _refused("unknown_tool", f"no tool {params.name!r}; known are {', '.join(known)}")
+            names = ", ".join(spelling.shown(name, caller.client) for name in known)
+            return _refused("unknown_tool", f"no tool {params.name!r}; known are {names}")
         given: dict[str, Any] = params.arguments or {}
         wrong = arguments.fault(given, tool.schema)
         if wrong is not None:
             return _result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
-        caller = _known(ctx)
         call = Call(
             jobs=self._jobs,
             own=self._own(caller),
@@ -201,9 +203,9 @@ def _known(ctx: Any) -> Caller:
     return replace(caller, client=client, cwd=cwd, owner=owner)
 
 
-def _listed(tool: Tool) -> types.Tool:
+def _listed(tool: Tool, client: str) -> types.Tool:
     return types.Tool(
-        name=tool.name,
+        name=spelling.shown(tool.name, client),
         description=tool.description,
         input_schema=tool.schema,
         annotations=types.ToolAnnotations(

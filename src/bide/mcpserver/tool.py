@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from bide.api import Jobs
-from bide.mcpserver.scope import Own
+from bide.mcpserver.scope import Own, owner_in
 from bide.model.errors import BideError
 
 Json = dict[str, Any]
@@ -31,18 +33,23 @@ class Caller:
     patience: float | None = None
     """Seconds one call may take, where configured."""
     toolsets: tuple[str, ...] = ("core",)
+    connected_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    attended: bool = False
+    """It is known when it goes away, so that jobs can end with it."""
 
 
 def caller_of(hello: Json) -> Caller:
     """The caller, from what its copier says first."""
     return Caller(
-        owner=str(hello.get("owner") or ""),
-        client="",
+        owner=owner_in(hello),
+        client=str(hello.get("client") or ""),
         cwd=str(hello["cwd"]),
         env={str(key): str(value) for key, value in dict(hello["env"]).items()},
         connection=re.sub(r"[^0-9a-zA-Z]", "", str(hello["connection"]))[:64],
         patience=float(hello["patience"]) if hello.get("patience") else None,
         toolsets=tuple(str(name) for name in hello.get("tools") or ("core",)),
+        connected_at=datetime.fromtimestamp(float(hello.get("connected_at") or time.time()), UTC),
+        attended=bool(hello.get("attended")),
     )
 
 

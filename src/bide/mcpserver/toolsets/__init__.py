@@ -4,6 +4,7 @@ from bide.mcpserver.tool import Tool
 from bide.mcpserver.toolsets import core
 from bide.mcpserver.toolsets.bash import BashTool
 from bide.mcpserver.toolsets.job import JobTools
+from bide.mcpserver.toolsets.process.tools import ProcessTools
 from bide.mcpserver.toolsets.sessions import SessionTools
 from bide.settings import Settings
 
@@ -16,4 +17,5 @@ def made(settings: Settings | None = None) -> dict[str, tuple[Tool, ...]]:
         "core": core.TOOLS,
         "job": (job.tool(), BashTool(job).tool()),
         "sessions": SessionTools(settings.sessions).tools(),
+        "process": ProcessTools(settings.mcp.process).tools(),
     }
