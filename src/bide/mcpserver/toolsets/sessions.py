@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
+from bide.mcpserver.tool import refusal as refused
 from bide.mcpserver.tool import text as string
 from bide.mcpserver.toolsets import sessionjobs, sessionruns
 from bide.mcpserver.toolsets.positions import Positions
 from bide.mcpserver.toolsets.sessionwords import refusal, said, session_record
-from bide.model.errors import JobForgotten, JobNotFound, SessionNotFound
+from bide.model.errors import BideError, JobForgotten, JobNotFound, SessionNotFound
 from bide.settings import SessionSettings
 
 Act = Callable[[Call, Json], Awaitable[Answer]]
@@ -201,20 +202,17 @@ async def list_sessions(call: Call, _: Json) -> Answer:
 
 
 def _tool(name: str, description: str, schema: Json, act: Act, **hints: bool) -> Tool:
-    """A tool that says in these words what is not there."""
+    return Tool(name, description, schema, act, refuse=_refuse, **hints)
 
-    async def told(call: Call, given: Json) -> Answer:
-        try:
-            return await act(call, given)
-        except SessionNotFound as error:
-            since = error.facts.get("since", "")
-            sentence = (
-                f"Session not found: {error.facts['session']}{since}; listSessions shows yours, startSession opens one"
-            )
-            return refusal(error.code, sentence)
-        except JobForgotten:
-            raise
-        except JobNotFound as error:
-            return refusal(error.code, f"Job not found: {error.facts['job']}; listJobs shows which there are")
 
-    return Tool(name, description, schema, told, **hints)
+def _refuse(error: BideError) -> Answer:
+    """What is not there, in these words."""
+    if isinstance(error, SessionNotFound):
+        since = error.facts.get("since", "")
+        sentence = (
+            f"Session not found: {error.facts['session']}{since}; listSessions shows yours, startSession opens one"
+        )
+        return refusal(error.code, sentence)
+    if isinstance(error, JobNotFound) and not isinstance(error, JobForgotten):
+        return refusal(error.code, f"Job not found: {error.facts['job']}; listJobs shows which there are")
+    return refused(error)
