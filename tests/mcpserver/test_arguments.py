@@ -47,8 +47,25 @@ SCHEMA = {
 def test_what_is_wrong_is_said(arguments: object, sentence: str) -> None:
     found = fault(arguments, SCHEMA)
     assert found is not None
-    assert found.startswith(sentence)
-    assert len(found) < 300
+    assert found.sentence.startswith(sentence)
+    assert len(found.sentence) < 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({}, "command"),
+        ({"command": 3}, "command"),
+        ({"command": "x", "jobs": ["a", 2]}, "jobs[1]"),
+        ({"command": "x", "env": {"A": 1}}, "env.A"),
+        ({"command": "x", "comand": "y"}, "comand"),
+        ([], ""),
+    ],
+)
+def test_where_it_is_wrong_is_said(arguments: object, field: str) -> None:
+    found = fault(arguments, SCHEMA)
+    assert found is not None
+    assert found.field == field
 
 
 def test_what_is_right_passes() -> None:

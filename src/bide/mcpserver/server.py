@@ -24,7 +24,7 @@ from bide.mcpserver import arguments, patience, resources, toolsets
 from bide.mcpserver.prompts import PROMPTS
 from bide.mcpserver.scope import Arrivals, Own, owner_of
 from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of, sendable
-from bide.model.errors import BideError
+from bide.model.errors import BadRequest, BideError, InternalError
 from bide.settings import Settings
 from bide.version import VERSION
 
@@ -92,7 +92,7 @@ class Door:
         given: dict[str, Any] = params.arguments or {}
         wrong = arguments.fault(given, tool.schema)
         if wrong is not None:
-            return _refused("bad_request", wrong)
+            return _result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
         caller = _known(ctx)
         call = Call(
             jobs=self._jobs,
@@ -104,7 +104,7 @@ class Door:
             later=lambda act: self._group.start_soon(_quietly, act),
             longest=patience.longest(caller.client, caller.patience),
         )
-        return await _answered(tool.act, call, arguments.counted(given, tool.schema))
+        return await _answered(tool, call, arguments.counted(given, tool.schema))
 
     def _own(self, caller: Caller) -> Own:
         return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()))
@@ -180,17 +180,14 @@ async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
         log.info("what was to be done later came to nothing: %s", error)
 
 
-async def _answered(
-    act: Callable[[Call, dict[str, Any]], Awaitable[Answer]], call: Call, given: dict[str, Any]
-) -> types.CallToolResult:
+async def _answered(tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
     try:
-        answer = await act(call, given)
+        return _result(await tool.act(call, given))
     except BideError as error:
-        return _refused(error.code, str(error))
+        return _result(tool.refuse(error))
     except (OSError, ValueError) as error:
         log.exception("a tool call failed")
-        return _refused("internal_error", f"bide failed: {error}; its daemon's log has the details")
-    return _result(answer)
+        return _result(tool.refuse(InternalError(detail=str(error))))
 
 
 def _known(ctx: Any) -> Caller:

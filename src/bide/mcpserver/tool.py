@@ -11,6 +11,7 @@ from typing import Any
 
 from bide.api import Jobs
 from bide.mcpserver.scope import Own
+from bide.model.errors import BideError
 
 Json = dict[str, Any]
 Progress = Callable[[float, str], Awaitable[None]]
@@ -84,6 +85,11 @@ def sendable(answer: Answer) -> Answer:
     return answer
 
 
+def refusal(error: BideError) -> Answer:
+    """An error in bide's own words."""
+    return Answer(str(error), {"error": {"code": error.code, "message": str(error)}}, is_error=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool as clients see it, and who does it."""
@@ -95,6 +101,8 @@ class Tool:
     reads_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    refuse: Callable[[BideError], Answer] = refusal
+    """An error in this vocabulary's words; a wrong argument is a BadRequest whose facts name the `field`."""
     listed: bool = True
     """What is not listed answers all the same, to say why."""
 
