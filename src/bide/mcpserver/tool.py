@@ -105,6 +105,10 @@ class Tool:
     """An error in this vocabulary's words; a wrong argument is a BadRequest whose facts name the `field`."""
     listed: bool = True
     """What is not listed answers all the same, to say why."""
+    wider: bool = False
+    """It takes the calls of the other toolsets' tool of this name as well, and stands in its place."""
+    also: Json = field(default_factory=dict[str, Any])
+    """Keywords of the schema that clients are shown and that `act` checks."""
 
 
 def fields(required: tuple[str, ...] = (), /, **properties: Json) -> Json:
