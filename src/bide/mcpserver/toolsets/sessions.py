@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
@@ -217,4 +218,4 @@ def _tool(name: str, description: str, schema: Json, act: Act, **hints: bool) ->
         except JobNotFound as error:
             return refusal(error.code, f"Job not found: {error.facts['job']}; listJobs shows which there are")
 
-    return Tool(name, description, schema, told, **hints)
+    return replace(Tool(name, description, schema, told), **hints)
