@@ -118,6 +118,29 @@ BAD = {
     ),
     "flag as text": ("[mcp.job]\nauto_background = 'yes'", "'mcp.job.auto_background' must be true or false"),
     "text as number of seconds": ("[mcp.job]\npoll_wait = 5", "'mcp.job.poll_wait' must be text"),
+    "tools": (
+        "[mcp.handles]\ntools = 3",
+        "'mcp.handles.tools' must be a section for each tool, written [mcp.handles.tools.NAME]",
+    ),
+    "tool": ("[mcp.handles.tools]\ncheck = 'make'", "'mcp.handles.tools.check' must be a section, written ["),
+    "key of a tool": ("[mcp.handles.tools.check]\ncomand = 'x'", "did you mean mcp.handles.tools.check.command"),
+    "command of a tool": (
+        "[mcp.handles.tools.check]\ncommand = [1]",
+        "'mcp.handles.tools.check.command' must be text for the shell, or a list of words",
+    ),
+    "parameter of a tool": (
+        "[mcp.handles.tools.check]\ncommand = 'x'\nparameters = { a = 1 }",
+        "'mcp.handles.tools.check.parameters.a' must be text",
+    ),
+    "what is no tool": ("[mcp.handles.tools.check]\n", "'mcp.handles.tools.check' needs a command"),
+    "actions as text": (
+        "[mcp.handles.tools.check]\nactions = 'spawn'",
+        "'mcp.handles.tools.check.actions' must be a list of texts",
+    ),
+    "unknown builtin": (
+        "[mcp.handles]\nbuiltin = ['perl']",
+        "'mcp.handles.builtin' lists some of shell, python, terminal",
+    ),
     "not TOML": ("[retention\n", "it is not TOML (Expected ']'"),
     "twice": ("[queue]\nrunning = 1\nrunning = 2", "it is not TOML (Cannot overwrite a value (at"),
     "not text": (b"\xff\xfe", "it is not TOML ("),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from difflib import get_close_matches
@@ -13,11 +13,13 @@ from typing import Any, TypeVar, cast
 
 from bide.model.errors import BadSettings
 from bide.model.fields import LARGEST
+from bide.model.handletools import HandlesSettings, ToolSettings, check_tool
 
 MIB = 1024 * 1024
 FILE = "config.toml"
 LONGEST = timedelta(days=36_500)
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
+
 
 T = TypeVar("T")
 
@@ -95,6 +97,7 @@ class McpSettings:
     """Serve streamable HTTP on this port of the loopback address; not at all if not given."""
     job: JobToolSettings = field(default_factory=JobToolSettings)
     process: ProcessSettings = field(default_factory=ProcessSettings)
+    handles: HandlesSettings = field(default_factory=HandlesSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,11 @@ def load(home: str) -> Settings:
 
 def check(found: Mapping[str, Any], path: str) -> Settings:
     """The settings that a file says. Raises BadSettings, with the path of the file."""
-    return _filled(Settings(), found, path, "")
+    settings = _filled(Settings(), found, path, "")
+    builtin = HandlesSettings().builtin
+    if not set(settings.mcp.handles.builtin) <= set(builtin):
+        raise BadSettings(path=path, detail=f"'mcp.handles.builtin' lists some of {', '.join(builtin)}")
+    return settings
 
 
 def read(home: str) -> dict[str, Any] | None:
@@ -150,32 +157,34 @@ def _value(default: object, value: object, path: str, name: str) -> object:
             raise BadSettings(path=path, detail=f"{name!r} is a section, written [{name}]")
         return _filled(default, cast("dict[str, Any]", value), path, f"{name}.")
     if isinstance(default, Mapping):
-        return _numbers(value, path, name)
-    return _one(default, value, path, name)
-
-
-def _numbers(value: object, path: str, name: str) -> object:
-    numbers = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    for key, number in numbers.items():
-        _checked(_whole(number), path, f"{name}.{key}", "a whole number")
-    return _checked(numbers if isinstance(value, dict) else None, path, name, "a section of whole numbers")
-
-
-def _one(default: object, value: object, path: str, name: str) -> object:
-    if isinstance(default, bool | str):
-        what = "true or false" if isinstance(default, bool) else "text"
-        return _checked(value if isinstance(value, type(default)) else None, path, name, what)
-    if isinstance(default, timedelta):
-        return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'")
-    return _scalar(default, value, path, name)
-
-
-def _scalar(default: object, value: object, path: str, name: str) -> float:
-    if isinstance(default, float):
-        return _checked(_number(value), path, name, "a number above 0")
+        return _section(value, path, name)
     if name.endswith("bytes"):
         return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M', '5G' or '1T'")
-    return _checked(_whole(value), path, name, "a whole number")
+    if name.endswith(".command"):
+        return _checked(_command(value), path, name, "text for the shell, or a list of words")
+    read, what = _PLAIN.get(type(default), (_whole, "a whole number"))
+    return _checked(read(value), path, name, what)
+
+
+def _section(value: object, path: str, name: str) -> Mapping[str, object]:
+    """A section whose keys are the operator's: tools, texts, or whole numbers."""
+    if name.endswith(".tools"):
+        rows = _checked(_table(value), path, name, f"a section for each tool, written [{name}.NAME]")
+        return {key: _tool(key, _table(row), path, f"{name}.{key}") for key, row in rows.items()}
+    texts = name.endswith((".parameters", ".env"))
+    what = "text" if texts else "a whole number"
+    rows = _checked(_table(value), path, name, "a section of texts" if texts else "a section of whole numbers")
+    for key, one in rows.items():
+        _checked(_text(one) if texts else _whole(one), path, f"{name}.{key}", what)
+    return rows
+
+
+def _tool(tool: str, found: dict[str, Any] | None, path: str, name: str) -> ToolSettings:
+    settings = _filled(ToolSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
+    wrong = check_tool(tool, settings)
+    if wrong is not None:
+        raise BadSettings(path=path, detail=f"{name!r} {wrong}")
+    return settings
 
 
 def _checked(value: T | None, path: str, name: str, what: str) -> T:
@@ -190,6 +199,27 @@ def _whole(value: object) -> int | None:
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6 else None
+
+
+def _table(value: object) -> dict[str, Any] | None:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and "\0" not in value else None
+
+
+def _words(value: object) -> tuple[str, ...] | None:
+    words = [_text(one) for one in cast("list[object]", value)] if isinstance(value, list) else [None]
+    return None if None in words else tuple(cast("list[str]", words))
+
+
+def _command(value: object) -> str | tuple[str, ...] | None:
+    return _text(value) if isinstance(value, str) else _words(value)
 
 
 def _scaled(value: object, units: Mapping[str, float]) -> float | None:
@@ -210,3 +240,13 @@ def _size(value: object) -> int | None:
 def _duration(value: object) -> timedelta | None:
     seconds = _scaled(value, {"s": 1, "m": 60, "h": 3600, "d": 86400})
     return None if seconds is None or seconds > LONGEST.total_seconds() else timedelta(seconds=seconds)
+
+
+_PLAIN: dict[type, tuple[Callable[[object], object], str]] = {
+    timedelta: (_duration, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'"),
+    bool: (_flag, "true or false"),
+    str: (_text, "text"),
+    float: (_number, "a number above 0"),
+    tuple: (_words, "a list of texts"),
+}
+"""How settings with a default of this type are read."""

@@ -90,6 +90,15 @@ async def test_a_terminal_has_a_size_and_stderr_is_on_it(jobs: Jobs) -> None:
     assert ran.err.data == b""
 
 
+@pytest.mark.parametrize(
+    ("lines", "columns", "size"), [("24", "80", b"24 80"), ("", "x", b"40 120"), ("0", "1001", b"40 120")]
+)
+async def test_the_environment_says_how_large_a_terminal_is(local: Jobs, lines: str, columns: str, size: bytes) -> None:
+    ran = await local.run("stty size", pty=True, env={"LINES": lines, "COLUMNS": columns})
+    assert ran.out is not None
+    assert ran.out.data == size + b"\r\n"
+
+
 async def test_much_output_on_a_terminal_is_not_lost(local: Jobs) -> None:
     ran = await local.run("seq 50000", pty=True)
     found = await local.read(ran.job.id, limit=1 << 20)

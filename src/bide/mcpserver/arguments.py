@@ -24,6 +24,7 @@ _TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "integer": ("a whole number", lambda value: _is_number(value) and float(cast("float", value)).is_integer()),
     "number": ("a number", _is_number),
     "array": ("a list", lambda value: isinstance(value, list)),
+    "null": ("null", lambda value: value is None),
     "object": ("an object", lambda value: isinstance(value, dict)),
 }
 _SHOWN = 60

@@ -73,12 +73,13 @@ class Door:
             group.cancel_scope.cancel()
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
-        """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool."""
+        """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""
         caller: Caller = ctx.lifespan_context
         found: dict[str, Tool] = {}
         for name in caller.toolsets:
             for tool in self._toolsets[name]:
-                found.setdefault(tool.name, tool)
+                if tool.wider or tool.name not in found:
+                    found[tool.name] = tool
         return found
 
     async def _list_tools(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -207,7 +208,7 @@ def _listed(tool: Tool, client: str) -> types.Tool:
     return types.Tool(
         name=spelling.shown(tool.name, client),
         description=tool.description,
-        input_schema=tool.schema,
+        input_schema={**tool.schema, **tool.also},
         annotations=types.ToolAnnotations(
             read_only_hint=tool.reads_only,
             destructive_hint=tool.destructive and not tool.reads_only,

@@ -108,10 +108,14 @@ class Tool:
     reads_only: bool = False
     destructive: bool = False
     idempotent: bool = False
-    listed: bool = True
-    """What is not listed answers all the same, to say why."""
     refuse: Callable[[BideError], Answer] = refusal
     """An error in this vocabulary's words; a wrong argument is a BadRequest whose facts name the `field`."""
+    listed: bool = True
+    """What is not listed answers all the same, to say why."""
+    wider: bool = False
+    """It takes the calls of the other toolsets' tool of this name as well, and stands in its place."""
+    also: Json = field(default_factory=dict[str, Any])
+    """Keywords of the schema that clients are shown and that `act` checks."""
 
 
 def fields(required: tuple[str, ...] = (), /, **properties: Json) -> Json:

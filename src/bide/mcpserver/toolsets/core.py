@@ -113,6 +113,22 @@ _COMMAND = {
 }
 _JOB = string("id or name", minLength=1)
 
+AWAIT = Tool(
+    "await",
+    "Wait for jobs to end, or until something holds. Blocks as long as you survive it, then says 'still running': call it again. "
+    "Costs nothing while it waits.",
+    fields(
+        ("jobs",),
+        jobs=words("ids or names", minItems=1, maxItems=100),
+        mode=string("default all", enum=["any", "all"]),
+        until=_UNTIL,
+        timeout=number("seconds", minimum=0),
+        budget=_BUDGET,
+    ),
+    runs.await_,
+    reads_only=True,
+)
+
 TOOLS = (
     Tool(
         "run",
@@ -142,21 +158,7 @@ TOOLS = (
         runs.run,
         destructive=True,
     ),
-    Tool(
-        "await",
-        "Wait for jobs to end, or until something holds. Blocks as long as you survive it, then says 'still running': call it again. "
-        "Costs nothing while it waits.",
-        fields(
-            ("jobs",),
-            jobs=words("ids or names", minItems=1, maxItems=100),
-            mode=string("default all", enum=["any", "all"]),
-            until=_UNTIL,
-            timeout=number("seconds", minimum=0),
-            budget=_BUDGET,
-        ),
-        runs.await_,
-        reads_only=True,
-    ),
+    AWAIT,
     Tool(
         "jobs",
         "List your jobs, newest first.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
@@ -202,7 +203,7 @@ async def list_sessions(call: Call, _: Json) -> Answer:
 
 
 def _tool(name: str, description: str, schema: Json, act: Act, **hints: bool) -> Tool:
-    return Tool(name, description, schema, act, refuse=_refuse, **hints)
+    return replace(Tool(name, description, schema, act, refuse=_refuse), **hints)
 
 
 def _refuse(error: BideError) -> Answer:

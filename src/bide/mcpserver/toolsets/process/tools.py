@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
 from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
@@ -82,7 +83,8 @@ class ProcessTools:
         act: Callable[[Call, Json], Awaitable[Answer]],
         **hints: bool,
     ) -> Tool:
-        return Tool(name, description, schema, partial(self._counted, act), refuse=refuse, **hints)
+        tool = Tool(name, description, schema, partial(self._counted, act), refuse=refuse)
+        return replace(tool, **hints)
 
     async def _counted(self, act: Callable[[Call, Json], Awaitable[Answer]], call: Call, given: Json) -> Answer:
         self._invocations[_session_of(call)] = self._invocations.get(_session_of(call), 0) + 1
