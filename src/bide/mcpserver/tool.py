@@ -14,6 +14,7 @@ from typing import Any
 from bide.api import Jobs
 from bide.mcpserver.scope import Own, owner_in
 from bide.model.errors import BideError
+from bide.model.job import Job
 
 Json = dict[str, Any]
 Progress = Callable[[float, str], Awaitable[None]]
@@ -112,6 +113,10 @@ class Tool:
     """What is not listed answers all the same, to say why."""
     refuse: Callable[[BideError], Answer] = refusal
     """An error in this vocabulary's words; a wrong argument is a BadRequest whose facts name the `field`."""
+    task: Callable[[Call, Json], Awaitable[Job | None]] | None = None
+    """Starts the job of a call whose client takes a task for it; `None` where the call is answered at once."""
+    needs_task: bool = False
+    """Whether only such clients can call it."""
 
 
 def fields(required: tuple[str, ...] = (), /, **properties: Json) -> Json:

@@ -141,6 +141,7 @@ TOOLS = (
         ),
         runs.run,
         destructive=True,
+        task=runs.begin,
     ),
     Tool(
         "await",
