@@ -18,14 +18,13 @@ import mcp_types as types
 from anyio.abc import ByteReceiveStream, ByteSendStream, TaskGroup
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
-from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
 from bide.mcpserver import arguments, patience, resources, spelling, toolsets
 from bide.mcpserver.protocol import fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
-from bide.mcpserver.protocol.subscriptions import NOT_FOUND, Subscriptions
+from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
 from bide.mcpserver.protocol.tasks import TaskMethods
 from bide.mcpserver.scope import Arrivals, Own, owner_of
 from bide.mcpserver.tasks import Tasks
@@ -45,13 +44,16 @@ INSTRUCTIONS = (
 class Door:
     """Serves MCP clients with the verbs of one Jobs."""
 
+    tasks: Callable[[Jobs], Tasks] = Tasks
+    """What tasks are."""
+
     def __init__(self, jobs: Jobs, group: TaskGroup, settings: Settings | None = None) -> None:
         """One server object for all connections; who calls is known by the connection. `group` outlives them."""
         self._jobs = jobs
         self._group = group
         self._toolsets = toolsets.made(settings)
         self._arrivals: dict[str, Arrivals] = {}
-        self._tasks = TaskMethods(jobs, Tasks(jobs), self._asked)
+        self._tasks = TaskMethods(jobs, type(self).tasks(jobs), self._asked)
         self._subscriptions = Subscriptions(jobs, group, lambda ctx: self._own(_known(ctx)), self._tasks.note)
         self.server: Server[Caller] = Served(
             "bide",
@@ -146,7 +148,7 @@ class Door:
         try:
             kind, text = await resources.read(self._jobs, self._own(_known(ctx)), uri)
         except BideError as error:
-            raise MCPError(code=NOT_FOUND, message=str(error), data={"uri": uri}) from error
+            raise not_found(ctx, uri, error) from error
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
 
 

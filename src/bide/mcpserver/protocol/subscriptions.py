@@ -11,6 +11,7 @@ import mcp_types as types
 from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from bide.api import Jobs
 from bide.mcpserver import changes
@@ -18,7 +19,7 @@ from bide.mcpserver.changes import Tell, Watch
 from bide.mcpserver.scope import Own
 from bide.model.errors import BideError
 
-NOT_FOUND = -32002
+_NOT_FOUND = -32002
 _STATE = "bide.watches"
 _LIST = "list"
 
@@ -45,7 +46,7 @@ class Subscriptions:
             try:
                 watch = await changes.begin(self._jobs, self._own(ctx), uri)
             except BideError as error:
-                raise MCPError(code=NOT_FOUND, message=str(error), data={"uri": uri}) from error
+                raise not_found(ctx, uri, error) from error
             self.hold(ctx, uri, watch, lambda: ctx.session.send_resource_updated(uri))
         return types.EmptyResult()
 
@@ -58,7 +59,7 @@ class Subscriptions:
 
     async def listed(self, ctx: Any) -> None:
         """Whoever has listed what there is, is told when that changes."""
-        if ctx.protocol_version < "2026" and _LIST not in _held(ctx):
+        if not _is_modern(ctx) and _LIST not in _held(ctx):
             watch = await changes.begin_list(self._jobs, self._own(ctx))
             self.hold(ctx, _LIST, watch, ctx.session.send_resource_list_changed)
 
@@ -139,6 +140,16 @@ async def _list_changed(meta: dict[str, Any]) -> types.ServerNotification:
 async def _task(told: Callable[[], Awaitable[tuple[str, dict[str, Any]]]], meta: dict[str, Any]) -> Any:
     method, params = await told()
     return types.Notification[dict[str, Any], str](method=method, params={**params, "_meta": meta})
+
+
+def not_found(ctx: Any, uri: str, why: BideError) -> MCPError:
+    """That there is no such resource, in the words of the client's era."""
+    code = types.INVALID_PARAMS if _is_modern(ctx) else _NOT_FOUND
+    return MCPError(code=code, message=str(why), data={"uri": uri})
+
+
+def _is_modern(ctx: Any) -> bool:
+    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def _held(ctx: Any) -> dict[str, anyio.CancelScope]:
