@@ -22,15 +22,17 @@ from mcp_types import (
 )
 from tests.mcpserver.clients import ERAS, Agent, agent
 from tests.mcpserver.raw import HANDSHAKE, MODERN, Refused, raw
-from tests.mcpserver.test_stdio import command
+from tests.mcpserver.test_stdio import command, copier_of
 from tests.support import homes
 from tests.support.gates import Gate
 from tests.support.patience import eventually
 
 from bide.api import Jobs
+from bide.client.opening import Opening
 from bide.mcpserver.server import Door
+from bide.mcpserver.tool import Json
 
-LEGACY, LISTENS = ERAS
+LEGACY = ERAS[0]
 LIST = "the list"
 
 
@@ -222,28 +224,26 @@ async def test_a_subscription_holds_over_the_death_of_the_daemon(home: Path, gat
             assert json.loads(getattr(found, "text", ""))["phase"] == "ended"
 
 
-async def test_a_copier_whose_client_only_listens_ends_with_it(home: Path) -> None:
-    one = Listener(LISTENS)
+async def test_a_copier_whose_client_only_listened_ends_with_it(home: Path) -> None:
+    said: Json = {"protocolVersion": MODERN, "clientCapabilities": {}}
+    meta = {f"io.modelcontextprotocol/{key}": value for key, value in said.items()}
+    params = {"notifications": {"resourceSubscriptions": ["job://list"]}, "_meta": meta}
+    listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
     async with homes.remote(home):
-        async with through_copier(home, one), one.to("job://list"):
-            copiers = [pid for pid in os.listdir("/proc") if pid.isdigit() and _is_copier(pid, home)]
-            assert copiers
-        await eventually(lambda: not [pid for pid in copiers if _is_copier(pid, home)])
+        with copier_of(home) as copier:
+            assert copier.stdin is not None
+            assert copier.stdout is not None
+            copier.stdin.write(json.dumps(listen).encode() + b"\n")
+            copier.stdin.flush()
+            assert json.loads(copier.stdout.readline())["method"] == "notifications/subscriptions/acknowledged"
+            copier.stdin.close()
+            assert copier.wait(timeout=10) == 0
 
 
-def _is_copier(pid: str, home: Path) -> bool:
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    return os.fsencode(home) in words and b"mcp" in words
-
-
-async def test_what_there_is_to_read_is_never_answered_from_memory(home: Path) -> None:
-    async with homes.remote(home):
-        for _ in range(2):
-            one = Listener(LEGACY)
-            async with through_copier(home, one):
-                job = (await one.agent.data("run", command="true"))["job"]
-                uris = [str(found.uri) for found in (await one.agent.client.list_resources()).resources]
-                assert f"job://{job}" in uris
+def test_what_there_is_to_read_is_never_answered_from_memory(tmp_path: Path) -> None:
+    opening = Opening(str(tmp_path / "kept"))
+    for method, known in (("tools/list", True), ("resources/list", False)):
+        request = {"jsonrpc": "2.0", "id": 1, "method": method}
+        assert opening.answer("1", request) is None
+        opening.learn("1", {"jsonrpc": "2.0", "id": 1, "result": {}})
+        assert (opening.answer("1", request) is not None) is known
