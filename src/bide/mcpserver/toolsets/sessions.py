@@ -202,7 +202,7 @@ async def list_sessions(call: Call, _: Json) -> Answer:
 
 
 def _tool(name: str, description: str, schema: Json, act: Act, **hints: bool) -> Tool:
-    return Tool(name, description, schema, act, refuse=_refuse, **hints)
+    return Tool(name, description, schema, act, refuse=_refuse, task=None, **hints)
 
 
 def _refuse(error: BideError) -> Answer:

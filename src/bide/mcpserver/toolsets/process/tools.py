@@ -82,7 +82,7 @@ class ProcessTools:
         act: Callable[[Call, Json], Awaitable[Answer]],
         **hints: bool,
     ) -> Tool:
-        return Tool(name, description, schema, partial(self._counted, act), refuse=refuse, **hints)
+        return Tool(name, description, schema, partial(self._counted, act), refuse=refuse, task=None, **hints)
 
     async def _counted(self, act: Callable[[Call, Json], Awaitable[Answer]], call: Call, given: Json) -> Answer:
         self._invocations[_session_of(call)] = self._invocations.get(_session_of(call), 0) + 1
