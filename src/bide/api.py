@@ -48,6 +48,11 @@ class Jobs(Protocol):
         ...
 
     @property
+    def events(self) -> Events:
+        """What happens to them, as it happens."""
+        ...
+
+    @property
     def services(self) -> Services:
         """What services have beyond these."""
         ...

@@ -128,6 +128,10 @@ class Upkeep(Protocol):
 class Events(Protocol):
     """What happens to jobs, as it happens."""
 
+    async def newest(self) -> int:
+        """The sequence number of the newest event; 0 before the first."""
+        ...
+
     def follow(self, *, after: int | None = None, job: str | None = None) -> AsyncIterator[Event]:
         """Every move after this sequence number (by default: from now on), in order, for ever."""
         ...

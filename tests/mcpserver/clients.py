@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream
 from mcp import Client
+from mcp.client.session import MessageHandlerFnT
 from mcp.shared.message import SessionMessage
 from mcp_types import CallToolResult, Implementation, TextContent, jsonrpc_message_adapter
 
@@ -21,7 +22,7 @@ from bide.settings import Settings
 ERAS = ("legacy", "2026-07-28")
 
 
-class _Sender(ByteSendStream):
+class Sender(ByteSendStream):
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
@@ -32,7 +33,7 @@ class _Sender(ByteSendStream):
         await self._stream.aclose()
 
 
-class _Receiver(ByteReceiveStream):
+class Receiver(ByteReceiveStream):
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
@@ -94,8 +95,9 @@ async def agent(
     settings: Settings | None = None,
     name: str = "mcp",
     attended: bool = False,
+    heard: MessageHandlerFnT | None = None,
 ) -> AsyncGenerator[Agent]:
-    """A client of a door in this process, that calls itself by this name."""
+    """A client of a door in this process, that calls itself by this name; `heard` gets what the door says unasked."""
     hello = {
         "owner": owner,
         "cwd": str(cwd),
@@ -132,7 +134,8 @@ async def agent(
             group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group, to_client, at_door, at_client:
-        group.start_soon((door or Door(jobs, group, settings)).serve, _Receiver(at_door), _Sender(to_client), hello)
-        async with Client(transport(), mode=era, client_info=Implementation(name=name, version="1")) as client:
+        group.start_soon((door or Door(jobs, group, settings)).serve, Receiver(at_door), Sender(to_client), hello)
+        info = Implementation(name=name, version="1")
+        async with Client(transport(), mode=era, client_info=info, message_handler=heard) as client:
             yield Agent(client)
         group.cancel_scope.cancel()

@@ -1,7 +1,7 @@
 """What an MCP client starts: copies frames between its stdio and the daemon, and understands no more of them than it must.
 
-It remembers the handshake and the calls that are not answered yet: when the daemon goes away it reaches the next one,
-replays both, and the client notices nothing. The opening requests are answered from what the server answered last time,
+It remembers the handshake, the subscriptions and the calls that are not answered yet: when the daemon goes away it
+reaches the next one, replays all of it, and the client notices nothing. The opening requests are answered from what the server answered last time,
 so that a client need not wait for a daemon that is still loading.
 """
 
@@ -11,6 +11,7 @@ import os
 import select
 from contextlib import suppress
 
+from bide.client.held import Held
 from bide.client.opening import Opening
 from bide.client.start import MCP_SOCKET, ensure_daemon, try_connect
 from bide.model.errors import BideError, DaemonUnavailable
@@ -44,6 +45,7 @@ class Copier:
         self._handshake_ids: set[str] = set()
         self._calls: dict[str, bytes] = {}
         """Requests that the client still waits for, by id."""
+        self._held = Held()
         self._had: set[str] = set()
         """Opening requests whose answer the client has had, so that another is for us alone."""
 
@@ -51,7 +53,7 @@ class Copier:
         """Copy until the client goes away and everything it asked for is answered."""
         self._poll.register(0, select.POLLIN)
         self._poll.register(1, 0)
-        while not (self._client.over and not self._calls):
+        while not (self._client.over and self._calls.keys() <= self._held.listens):
             # The first frames come before the daemon is looked for: what is known from last time need not wait for it.
             if self._sock is None and (self._connected or self._handshake or self._calls):
                 self._connect()
@@ -84,7 +86,9 @@ class Copier:
                 if sock is None:
                     ensure_daemon(self._home)
                     continue
-                sock.sendall(self._greeting() + b"".join(self._handshake) + b"".join(self._calls.values()))
+                sock.sendall(
+                    self._greeting() + b"".join([*self._handshake, *self._held.lines(), *self._calls.values()])
+                )
             except DaemonUnavailable as error:
                 failure = error
             except OSError as error:
@@ -109,6 +113,7 @@ class Copier:
                 self._had.add(id_)
             elif method not in _HANDSHAKE:
                 self._calls[id_] = line
+                self._held.from_client(id_, message, line)
         if method in _HANDSHAKE:
             self._handshake.append(line)
             self._handshake_ids |= {id_} if id_ else set()
@@ -125,6 +130,10 @@ class Copier:
     def _from_daemon(self, line: bytes) -> None:
         message = _read(line)
         id_ = None if "method" in message else _id(message)
+        instead = self._held.from_daemon(message, id_)
+        if instead is not None:
+            _write(b"".join(instead))
+            return
         if id_ is None:
             _write(line)
             return
@@ -134,7 +143,10 @@ class Copier:
             _write(line)
             if id_ in self._handshake_ids:
                 self._had.add(id_)
-        elif changed:
+            return
+        if id_ in self._handshake_ids:
+            _write(b"".join(self._held.begun_again()))
+        if changed:
             _write(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
 
 

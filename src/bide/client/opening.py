@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-_METHODS = ("initialize", "server/discover", "tools/list", "resources/list", "resources/templates/list", "prompts/list")
+_METHODS = ("initialize", "server/discover", "tools/list", "resources/templates/list", "prompts/list")
 _LISTS = ("tools/list",)
 _CLIENT = "io.modelcontextprotocol/clientInfo"
 

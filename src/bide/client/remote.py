@@ -15,6 +15,7 @@ from typing import Any, Unpack
 from bide import config
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.client.attending import attending
+from bide.client.events import RemoteEvents
 from bide.client.groups import RemoteGroups
 from bide.client.http1 import quote
 from bide.client.sessions import RemoteSessions
@@ -40,6 +41,7 @@ class RemoteJobs:
         """Made by `bide.connect`."""
         self._transport = transport
         self.groups: RemoteGroups = RemoteGroups(transport)
+        self.events: RemoteEvents = RemoteEvents(transport)
         self.services: RemoteServices = RemoteServices(transport)
         self.sessions: RemoteSessions = RemoteSessions(transport)
 

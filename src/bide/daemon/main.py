@@ -29,7 +29,6 @@ from bide.keeper import launch
 from bide.model.errors import BideError, HomeBusy, InternalError
 from bide.model.times import stamp
 from bide.runtime.core import now
-from bide.runtime.events import LocalEvents
 from bide.runtime.local import LocalJobs, open_jobs
 from bide.version import VERSION
 from bide.web.http import serving
@@ -176,7 +175,7 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
             "keeper": launch.KEEPER,
         }
 
-    routes = Routes(jobs, LocalEvents(jobs.core), jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop)
+    routes = Routes(jobs, jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop)
     async with serving(_listening(jobs, SOCKET), routes, _is_ours):
         yield
 

@@ -1,4 +1,7 @@
-"""The protocol: our tools on the SDK's low-level server, both eras. The only importer of `mcp`; it takes a second to load."""
+"""The protocol: our tools on the SDK's low-level server, both eras.
+
+It and `protocol/` are the only importers of `mcp`, which takes a second to load.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,19 @@ from typing import Any
 import anyio
 import mcp_types as types
 from anyio.abc import ByteReceiveStream, ByteSendStream, TaskGroup
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
-from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
 from bide.mcpserver import arguments, patience, resources, spelling, toolsets
-from bide.mcpserver.prompts import PROMPTS
+from bide.mcpserver.protocol import fixed, frames, results
+from bide.mcpserver.protocol.abilities import Served
+from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
+from bide.mcpserver.protocol.tasks import TaskMethods
 from bide.mcpserver.scope import Arrivals, Own, owner_of
-from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of, sendable
+from bide.mcpserver.tasks import Tasks
+from bide.mcpserver.tool import Call, Caller, Json, Tool, caller_of
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.settings import Settings
 from bide.version import VERSION
@@ -34,12 +39,13 @@ INSTRUCTIONS = (
     "bide runs what takes time as durable jobs. Pattern: run; if the answer is a job that still runs, do other work and then "
     "await it (one call, costs nothing while it waits). Never poll in a loop. Jobs outlive you: jobs lists yours."
 )
-_NOT_FOUND = -32002
-_MAX_FRAME = 16 * 1024 * 1024
 
 
 class Door:
     """Serves MCP clients with the verbs of one Jobs."""
+
+    tasks: Callable[[Jobs], Tasks] = Tasks
+    """What tasks are."""
 
     def __init__(self, jobs: Jobs, group: TaskGroup, settings: Settings | None = None) -> None:
         """One server object for all connections; who calls is known by the connection. `group` outlives them."""
@@ -47,19 +53,25 @@ class Door:
         self._group = group
         self._toolsets = toolsets.made(settings)
         self._arrivals: dict[str, Arrivals] = {}
-        self.server: Server[Caller] = Server(
+        self._tasks = TaskMethods(jobs, type(self).tasks(jobs), self._asked)
+        self._subscriptions = Subscriptions(jobs, group, lambda ctx: self._own(_known(ctx)), self._tasks.note)
+        self.server: Server[Caller] = Served(
             "bide",
             version=VERSION,
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
-            on_list_resource_templates=_list_templates,
+            on_list_resource_templates=fixed.list_templates,
             on_read_resource=self._read_resource,
-            on_list_prompts=_list_prompts,
-            on_get_prompt=_get_prompt,
+            on_subscribe_resource=self._subscriptions.subscribe,
+            on_unsubscribe_resource=self._subscriptions.unsubscribe,
+            on_subscriptions_listen=self._subscriptions.listen,
+            on_list_prompts=fixed.list_prompts,
+            on_get_prompt=fixed.get_prompt,
             lifespan=_over_http,
         )
+        self._tasks.serve(self.server, self._subscriptions)
 
     async def serve(self, source: ByteReceiveStream, sink: ByteSendStream, hello: Json) -> None:
         """Speak with one client over lines of JSON until it goes away; `hello` says who it is."""
@@ -67,8 +79,8 @@ class Door:
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as group:
-            group.start_soon(_receive, source, incoming)
-            group.start_soon(_transmit, sink, outgoing)
+            group.start_soon(frames.receive, source, incoming)
+            group.start_soon(frames.transmit, sink, outgoing)
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller)
             group.cancel_scope.cancel()
 
@@ -84,7 +96,7 @@ class Door:
 
     async def _list_tools(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         client, tools = _known(ctx).client, self._tools(ctx).values()
-        return types.ListToolsResult(tools=[_listed(tool, client) for tool in tools if tool.listed])
+        return types.ListToolsResult(tools=[results.listed(tool, client) for tool in tools if tool.listed])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         known = self._tools(ctx)
@@ -92,12 +104,23 @@ class Door:
         tool = known.get(params.name) or known.get(spelling.meant(params.name))
         if tool is None:
             names = ", ".join(spelling.shown(name, caller.client) for name in known)
-            return _refused("unknown_tool", f"no tool {params.name!r}; known are {names}")
+            return results.refused("unknown_tool", f"no tool {params.name!r}; known are {names}")
         given: dict[str, Any] = params.arguments or {}
         wrong = arguments.fault(given, tool.schema)
         if wrong is not None:
-            return _result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
-        call = Call(
+            return results.result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
+        given = arguments.counted(given, tool.schema)
+        call = self._asked(ctx)
+        taken = await self._tasks.taken(ctx, tool, call, given)
+        answer = taken if taken is not None else await _answered(tool, call, given)
+        if not tool.reads_only:
+            call.own.arrivals.ring()
+        return answer
+
+    def _asked(self, ctx: Any) -> Call:
+        """A call as its tool knows it."""
+        caller = _known(ctx)
+        return Call(
             jobs=self._jobs,
             own=self._own(caller),
             caller=caller,
@@ -107,12 +130,12 @@ class Door:
             later=lambda act: self._group.start_soon(_quietly, act),
             longest=patience.longest(caller.client, caller.patience),
         )
-        return await _answered(tool, call, arguments.counted(given, tool.schema))
 
     def _own(self, caller: Caller) -> Own:
         return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()))
 
     async def _list_resources(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        await self._subscriptions.listed(ctx)
         found = await resources.listed(self._jobs, self._own(_known(ctx)))
         return types.ListResourcesResult(
             resources=[
@@ -126,7 +149,7 @@ class Door:
         try:
             kind, text = await resources.read(self._jobs, self._own(_known(ctx)), uri)
         except BideError as error:
-            raise MCPError(code=_NOT_FOUND, message=str(error), data={"uri": uri}) from error
+            raise not_found(ctx, uri, error) from error
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
 
 
@@ -134,46 +157,6 @@ class Door:
 async def _over_http(_: Server[Caller]) -> AsyncGenerator[Caller]:
     """Who calls over HTTP: a client of this user that says no more of itself than its name."""
     yield Caller(owner="", client="", cwd=os.path.expanduser("~"), env=dict(os.environ), connection="")
-
-
-async def _list_templates(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
-    return types.ListResourceTemplatesResult(
-        resource_templates=[
-            types.ResourceTemplate(uri_template=uri, name=name, description=description, mime_type=kind)
-            for uri, (name, description, kind) in resources.TEMPLATES.items()
-        ]
-    )
-
-
-async def _list_prompts(_: Any, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-    return types.ListPromptsResult(
-        prompts=[
-            types.Prompt(
-                name=prompt.name,
-                description=prompt.description,
-                arguments=[
-                    types.PromptArgument(name=name, description=what, required=True)
-                    for name, what in prompt.places.items()
-                ],
-            )
-            for prompt in PROMPTS
-        ]
-    )
-
-
-async def _get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-    prompt = next((prompt for prompt in PROMPTS if prompt.name == params.name), None)
-    if prompt is None:
-        known = ", ".join(prompt.name for prompt in PROMPTS)
-        raise MCPError(code=types.INVALID_PARAMS, message=f"no prompt {params.name!r}; known are {known}")
-    given = params.arguments or {}
-    missing = [place for place in prompt.places if not given.get(place)]
-    if missing:
-        raise MCPError(code=types.INVALID_PARAMS, message=f"the prompt {prompt.name!r} needs {missing[0]!r}")
-    content = types.TextContent(type="text", text=prompt.filled(given))
-    return types.GetPromptResult(
-        description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
-    )
 
 
 async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
@@ -185,12 +168,12 @@ async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
 
 async def _answered(tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
     try:
-        return _result(await tool.act(call, given))
+        return results.result(await tool.act(call, given))
     except BideError as error:
-        return _result(tool.refuse(error))
+        return results.result(tool.refuse(error))
     except (OSError, ValueError) as error:
         log.exception("a tool call failed")
-        return _result(tool.refuse(InternalError(detail=str(error))))
+        return results.result(tool.refuse(InternalError(detail=str(error))))
 
 
 def _known(ctx: Any) -> Caller:
@@ -202,56 +185,3 @@ def _known(ctx: Any) -> Caller:
     cwd = said.get("bide-folder", caller.cwd)
     owner = said.get("bide-owner") or caller.owner or owner_of(client, cwd)
     return replace(caller, client=client, cwd=cwd, owner=owner)
-
-
-def _listed(tool: Tool, client: str) -> types.Tool:
-    return types.Tool(
-        name=spelling.shown(tool.name, client),
-        description=tool.description,
-        input_schema={**tool.schema, **tool.also},
-        annotations=types.ToolAnnotations(
-            read_only_hint=tool.reads_only,
-            destructive_hint=tool.destructive and not tool.reads_only,
-            idempotent_hint=tool.idempotent or tool.reads_only,
-            open_world_hint=False,
-        ),
-    )
-
-
-def _result(answer: Answer) -> types.CallToolResult:
-    answer = sendable(answer)
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=answer.data,
-        is_error=answer.is_error,
-    )
-
-
-def _refused(code: str, sentence: str) -> types.CallToolResult:
-    return _result(Answer(sentence, {"error": {"code": code, "message": sentence}}, is_error=True))
-
-
-async def _receive(source: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-    """Lines into messages. A line that is no message is told to the server, which answers it."""
-    rest = b""
-    async with incoming:
-        async for data in source:
-            *lines, rest = (rest + data).split(b"\n")
-            if len(rest) > _MAX_FRAME:
-                raise ValueError("a frame is longer than 16 MiB")
-            for line in lines:
-                if line.strip():
-                    await incoming.send(_message(line))
-
-
-def _message(line: bytes) -> SessionMessage | Exception:
-    try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
-        return error
-
-
-async def _transmit(sink: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    async with outgoing:
-        async for message in outgoing:
-            await sink.send(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")

@@ -14,6 +14,7 @@ from typing import Any
 from bide.api import Jobs
 from bide.mcpserver.scope import Own, owner_in
 from bide.model.errors import BideError
+from bide.model.job import Job
 
 Json = dict[str, Any]
 Progress = Callable[[float, str], Awaitable[None]]
@@ -116,6 +117,10 @@ class Tool:
     """It takes the calls of the other toolsets' tool of this name as well, and stands in its place."""
     also: Json = field(default_factory=dict[str, Any])
     """Keywords of the schema that clients are shown and that `act` checks."""
+    task: Callable[[Call, Json], Awaitable[Job | None]] | None = None
+    """Starts the job of a call whose client takes a task for it; `None` where the call is answered at once."""
+    needs_task: bool = False
+    """Whether only such clients can call it."""
 
 
 def fields(required: tuple[str, ...] = (), /, **properties: Json) -> Json:

@@ -37,6 +37,7 @@ from bide.runtime import (
     waiting,
 )
 from bide.runtime.core import Core
+from bide.runtime.events import LocalEvents
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
@@ -57,6 +58,7 @@ class LocalJobs:
         """Made by `open_jobs`."""
         self.core: Core = core
         self.groups: groups.LocalGroups = groups.LocalGroups(core)
+        self.events: LocalEvents = LocalEvents(core)
         self.services: LocalServices = LocalServices(core)
         self.sessions: LocalSessions = LocalSessions(core)
         self.lifetimes: Lifetimes = Lifetimes(core)

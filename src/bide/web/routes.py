@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Ran, Sessions, Upkeep
+from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Ran, Sessions, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
@@ -71,7 +71,6 @@ class Routes:
     def __init__(
         self,
         jobs: Jobs,
-        events: Events,
         upkeep: Upkeep,
         *,
         info: Callable[[], dict[str, Any]],
@@ -80,7 +79,6 @@ class Routes:
     ) -> None:
         """`info` describes the daemon, `end_jobs` kills what it keeps, `stop` lets it end."""
         self.jobs = jobs
-        self.events = events
         self.upkeep = upkeep
         self.info = info
         self.end_jobs = end_jobs
@@ -209,7 +207,9 @@ class Routes:
         await reply.json(asdict(await change(self.jobs.groups, group or None, request.json())))
 
     async def on_events(self, request: HttpRequest, reply: Reply, _: str) -> None:
-        await follow_events(self.events, query_number(request.query, "after", None), request.query.get("job"), reply)
+        await follow_events(
+            self.jobs.events, query_number(request.query, "after", None), request.query.get("job"), reply
+        )
 
     async def on_attend(self, _: HttpRequest, reply: Reply, owner: str) -> None:
         await upkeep.attend(self.upkeep, owner, reply)

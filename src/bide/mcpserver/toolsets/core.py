@@ -157,6 +157,7 @@ TOOLS = (
         ),
         runs.run,
         destructive=True,
+        task=runs.begin,
     ),
     AWAIT,
     Tool(

@@ -30,8 +30,8 @@ async def session(call: Call, given: Json) -> Answer:
         return await _start(call, given)
     if action == "list":
         found = await call.jobs.sessions.list(owner=call.caller.owner)
-        parts = [_line(one) for one in found] or ["no session of yours is open"]
-        return Answer(text.lines(parts), {"sessions": [_data(one) for one in found]})
+        parts = [line(one) for one in found] or ["no session of yours is open"]
+        return Answer(text.lines(parts), {"sessions": [data_of(one) for one in found]})
     return await _of_one(call, action, given)
 
 
@@ -45,8 +45,8 @@ async def _start(call: Call, given: Json) -> Answer:
         owner=call.caller.owner,
     )
     said, following = text.next_call("run", session=started.session.id, command="...")
-    parts = [f"started {_line(started.session)}. To use it: {said}"]
-    data: Json = {**_data(started.session), "next": following}
+    parts = [f"started {line(started.session)}. To use it: {said}"]
+    data: Json = {**data_of(started.session), "next": following}
     if started.evicted:
         data["evicted"] = list(started.evicted)
         parts.append(f"ended for it, being the least recently used: {', '.join(started.evicted)}")
@@ -67,15 +67,17 @@ async def _of_one(call: Call, action: str, given: Json) -> Answer:
     if action == "update":
         options: dict[str, Any] = {key: given[key] for key in ("cwd", "env", "unset", "vars") if key in given}
         known = await call.jobs.sessions.update(known.id, **options)
-    return Answer(_line(known), _data(known))
+    return Answer(line(known), data_of(known))
 
 
-def _line(one: Session) -> str:
+def line(one: Session) -> str:
+    """One phrase on a session."""
     running = f", {one.running} jobs active" if one.running else ""
     return f"session {one.id} in {one.cwd}, {one.seq} jobs so far{running}"
 
 
-def _data(one: Session) -> Json:
+def data_of(one: Session) -> Json:
+    """What a session holds."""
     return {
         "session": one.id,
         "cwd": one.cwd,

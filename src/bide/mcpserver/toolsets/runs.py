@@ -56,6 +56,20 @@ async def run(call: Call, given: Json) -> Answer:
     return await _told(call, waited, given.get("budget", text.BUDGET), joined=joined)
 
 
+async def begin(call: Call, given: Json) -> Job | None:
+    """Start the job of a call whose client takes a task for it; `None` where the answer comes at once in any case."""
+    if given.get("background") or "until" in given:
+        return None
+    ran = await call.jobs.run(replace(_request(call, given), followed=True))
+    call.own.arrivals.ring()
+    return ran.job
+
+
+async def told(call: Call, job: Job) -> Answer:
+    """What a run is answered when its job is over."""
+    return await _told(call, Waited((job,), "ended"), text.BUDGET)
+
+
 def _request(call: Call, given: Json) -> Request:
     code = given.get("code")
     if (code is None) == ("command" not in given):
