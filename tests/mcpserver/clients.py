@@ -92,6 +92,8 @@ async def agent(
     era: str = ERAS[0],
     patience: float | None = None,
     tools: tuple[str, ...] = ("core",),
+    scope: str = "own",
+    shared: tuple[str, ...] = (),
     settings: Settings | None = None,
     name: str = "mcp",
     attended: bool = False,
@@ -105,6 +107,8 @@ async def agent(
         "connection": secrets.token_hex(4),
         "patience": patience,
         "tools": list(tools),
+        "scope": scope,
+        "shared": list(shared),
         "attended": attended,
     }
     to_door, at_door = anyio.create_memory_object_stream[bytes](100)

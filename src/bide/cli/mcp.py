@@ -43,6 +43,15 @@ def configure(parser: "Parser") -> None:
     parser.add_argument(
         "--patience", metavar="S", type=float, help="seconds one call may take (default: known per client)"
     )
+    parser.add_argument(
+        "--scope",
+        choices=("own", "project", "all"),
+        default="own",
+        help="let it see and touch also the jobs of others: those in its folder and below, or all",
+    )
+    parser.add_argument(
+        "--shared", metavar="O", action="append", default=[], help="and those of this owner (repeatable)"
+    )
     parser.examples("bide mcp                 # in a client's configuration", "claude mcp add bide -- bide mcp")
 
 
@@ -60,6 +69,8 @@ def execute(args: "Namespace", link: "Link") -> int:
         "connection": os.urandom(8).hex(),
         "tools": tools,
         "patience": args.patience,
+        "scope": args.scope,
+        "shared": args.shared,
         "connected_at": time.time(),
     }
     kept = f"mcp-opening-{VERSION}-{'+'.join(tools)}.json"

@@ -26,7 +26,7 @@ from bide.mcpserver.protocol import fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
 from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
 from bide.mcpserver.protocol.tasks import TaskMethods
-from bide.mcpserver.scope import Arrivals, Own, owner_of
+from bide.mcpserver.scope import SCOPES, Arrivals, Own, owner_of
 from bide.mcpserver.tasks import Tasks
 from bide.mcpserver.tool import Call, Caller, Json, Tool, caller_of
 from bide.model.errors import BadRequest, BideError, InternalError
@@ -132,7 +132,7 @@ class Door:
         )
 
     def _own(self, caller: Caller) -> Own:
-        return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()))
+        return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()), caller.reach)
 
     async def _list_resources(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         await self._subscriptions.listed(ctx)
@@ -184,4 +184,5 @@ def _known(ctx: Any) -> Caller:
     said: Mapping[str, str] = {} if ctx.request is None else ctx.request.headers
     cwd = said.get("bide-folder", caller.cwd)
     owner = said.get("bide-owner") or caller.owner or owner_of(client, cwd)
-    return replace(caller, client=client, cwd=cwd, owner=owner)
+    scope = said.get("bide-scope", caller.scope)
+    return replace(caller, client=client, cwd=cwd, owner=owner, scope=scope if scope in SCOPES else "own")

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bide.api import Jobs
-from bide.mcpserver.scope import Own, owner_in
+from bide.mcpserver.scope import Own, Reach, owner_in
 from bide.model.errors import BideError
 from bide.model.job import Job
 
@@ -35,8 +35,15 @@ class Caller:
     """Seconds one call may take, where configured."""
     toolsets: tuple[str, ...] = ("core",)
     connected_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    scope: str = "own"
+    shared: tuple[str, ...] = ()
     attended: bool = False
     """It is known when it goes away, so that jobs can end with it."""
+
+    @property
+    def reach(self) -> Reach:
+        """What it may see beside its own jobs."""
+        return Reach(self.scope, self.cwd, self.shared)
 
 
 def caller_of(hello: Json) -> Caller:
@@ -51,6 +58,8 @@ def caller_of(hello: Json) -> Caller:
         toolsets=tuple(str(name) for name in hello.get("tools") or ("core",)),
         connected_at=datetime.fromtimestamp(float(hello.get("connected_at") or time.time()), UTC),
         attended=bool(hello.get("attended")),
+        scope=str(hello.get("scope") or "own"),
+        shared=tuple(str(owner) for owner in hello.get("shared") or ()),
     )
 
 

@@ -65,7 +65,7 @@ async def _of_pid(call: Call, session: str | None, pid: int) -> Job:
         raise BadRequest(detail="a pid is looked up in a session; give 'sessionId', or the id of the job")
     await call.own.session(session)
     job = await call.jobs.sessions.job(session, pid)
-    if job.owner != call.caller.owner:
+    if not call.own.may(job):
         raise JobNotFound(job=str(pid))
     return job
 
