@@ -121,12 +121,14 @@ class Jobs(Protocol):
         eof: bool = False,
         signal: int | None = None,
         at: int | None = None,
+        key: str | None = None,
         pause: bool | None = None,
     ) -> Job:
         """Write bytes to a job's stdin or terminal, close it, send its process group a signal, pause or resume it.
 
         With `at`, the data is what begins at this byte of all its input: what is there already is not written again, so
-        that whoever does not know whether it was heard can say it once more. What is written to a queued job it finds
+        that whoever does not know whether it was heard can say it once more; with a `key`, the same without knowing the
+        place. What is written to a queued job it finds
         when it starts. With `pause`, its whole tree is stopped, and the answer comes when it is; with False it goes on.
         Its time limit counts meanwhile.
         """

@@ -104,11 +104,13 @@ class RemoteJobs:
         eof: bool = False,
         signal: int | None = None,
         at: int | None = None,
+        key: str | None = None,
         pause: bool | None = None,
     ) -> Job:
-        """See api.Jobs.send. Without `at` not asked again if the daemon dies meanwhile: it might then be sent twice."""
-        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal, "at": at, "pause": pause}
-        again = at is not None and signal is None
+        """See api.Jobs.send. Without `at` or `key` not asked again if the daemon dies meanwhile: it might then be sent twice."""
+        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal, "pause": pause}
+        body |= {"at": at, "key": key}
+        again = signal is None and (at is not None or key is not None)
         return job_from_json(await self._transport.call("POST", f"{_path(job)}/send", body, again=again))
 
     async def kill(

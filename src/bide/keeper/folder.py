@@ -232,27 +232,6 @@ def write_status(path: str, status: int) -> None:
     os.rename(temporary, f"{path}/status")
 
 
-def append_input(path: str, data: bytes) -> None:
-    """Add to what the job will read from its stdin or terminal."""
-    fd = os.open(f"{path}/in", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-    finally:
-        os.close(fd)
-
-
-def close_input(path: str) -> None:
-    """After what is in `in`, the stdin ends."""
-    os.close(os.open(f"{path}/in.eof", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-
-
-def input_closed(path: str) -> bool:
-    """Whether the stdin's end was asked for."""
-    return os.path.exists(f"{path}/in.eof")
-
-
 def command(path: str, line: str) -> bool:
     """Tell the keeper something; False if no keeper listens."""
     try:

@@ -22,7 +22,7 @@ DEADLINE = timedelta(seconds=45)
 TAIL_BYTES = 64 * 1024
 _OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,99}\Z")
 _LABEL_MAX = 200
-_KEY_MAX = 200
+KEY_MAX = 200
 _LIFETIMES = frozenset(Lifetime)
 _NO_LIMITS = Limits()
 _NO_DEDUP = Dedup()
@@ -133,8 +133,8 @@ def check(request: Request) -> None:
         check_owner(request.owner)
     if len(request.label) > _LABEL_MAX or not request.label.isprintable():
         raise BadRequest(detail=f"a label is one printable line of at most {_LABEL_MAX} characters")
-    if request.key is not None and not 0 < len(request.key) <= _KEY_MAX:
-        raise BadRequest(detail=f"a key has 1 to {_KEY_MAX} characters")
+    if request.key is not None and not 0 < len(request.key) <= KEY_MAX:
+        raise BadRequest(detail=f"a key has 1 to {KEY_MAX} characters")
     check_env(request.env)
     _check_limits(request.limits)
     check_turn(request.turn)

@@ -131,12 +131,13 @@ class LocalJobs:
         eof: bool = False,
         signal: int | None = None,
         at: int | None = None,
+        key: str | None = None,
         pause: bool | None = None,
     ) -> Job:
         """See api.Jobs.send."""
         if pause is not None:
             await pausing.pause(self.core, job, stopped=pause)
-        return await ending.send(self.core, job, data, signal, eof=eof, at=at)
+        return await ending.send(self.core, job, data, signal, eof=eof, at=at, key=key)
 
     @with_sound_store
     async def kill(

@@ -57,6 +57,7 @@ _SEND: dict[str, fields.Kind] = {
     "signal": fields.is_whole,
     "pause": fields.is_flag,
     "at": fields.is_whole,
+    "key": fields.is_text,
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
 
@@ -173,7 +174,7 @@ class Routes:
             data = base64.b64decode(body.get("base64", ""), validate=True) or body.get("text", "").encode()
         except binascii.Error as error:
             raise BadRequest(detail=f"field 'base64' of 'send' cannot be decoded: {error}") from error
-        options = {key: body.get(key) for key in ("signal", "at", "pause")}
+        options = {key: body.get(key) for key in ("signal", "at", "key", "pause")}
         sent = await self.jobs.send(job, data=data, eof=body.get("eof", False), **options)
         await reply.json(job_to_json(sent))
 

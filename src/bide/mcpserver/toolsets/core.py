@@ -93,7 +93,11 @@ async def send(call: Call, given: Json) -> Answer:
     """Input, its end, or a signal."""
     job = await call.own.job(given["job"])
     sent = await call.jobs.send(
-        job.id, data=given.get("text", "").encode(), eof=given.get("eof", False), signal=given.get("signal")
+        job.id,
+        data=given.get("text", "").encode(),
+        eof=given.get("eof", False),
+        signal=given.get("signal"),
+        key=call.key,
     )
     return Answer(f"sent; {text.job_line(sent)}", text.job_data(sent))
 

@@ -171,7 +171,7 @@ async def _apply(call: Call, given: Json) -> Answer:
     if not (job.spec.stdin or job.spec.pty):
         raise BadRequest(detail=f"Handle `{shown(ref)}` was spawned without stdin; abort it and spawn it with stdin")
     before = await _size(call, job)
-    await call.jobs.send(job.id, data=_input(job, value), eof=value is None)
+    await call.jobs.send(job.id, data=_input(job, value), eof=value is None, key=call.key)
     await _settled(call, job, before)
     return answer(await row(call, await call.jobs.get(job.id), ref))
 
