@@ -23,8 +23,10 @@ def read(cli: str, kind: str, data: bytes, step: int = 0) -> Reading:
 
 
 def said(text: str, *tools: str) -> dict[str, Any]:
-    used = [{"type": "tool_use", "id": f"t{at}", "name": name, "input": {}} for at, name in enumerate(tools)]
-    content = [{"type": "text", "text": text}, *used]
+    used: list[dict[str, Any]] = [
+        {"type": "tool_use", "id": f"t{at}", "name": name, "input": {}} for at, name in enumerate(tools)
+    ]
+    content: list[dict[str, Any]] = [{"type": "text", "text": text}, *used]
     return {"type": "assistant", "message": {"model": "claude-x", "content": content, "usage": {"input_tokens": 1}}}
 
 

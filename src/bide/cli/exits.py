@@ -12,6 +12,7 @@ STATUS_OF_CODE = {
     "usage": USAGE,
     "bad_request": USAGE,
     "folder_not_found": USAGE,
+    "approval_denied": USAGE,
     "bad_project": USAGE,
     "job_not_found": 97,
     "job_forgotten": 97,

@@ -2,6 +2,7 @@
 
     BideError
     ├── BadRequest            bad_request          an argument that cannot be meant
+    │   ├── ApprovalDenied    approval_denied      the gate refuses a request to an LLM
     │   ├── FolderNotFound    folder_not_found     the cwd is not there
     │   ├── BadSettings       bad_settings         the home's config.toml says what cannot be meant
     │   ├── BadProject        bad_project          a project's bide.toml says what cannot be meant
@@ -52,6 +53,16 @@ class BadRequest(BideError):
     """An argument that cannot be meant."""
 
     code = "bad_request"
+
+
+class ApprovalDenied(BadRequest):
+    """The gate refuses to let a request act without asking."""
+
+    code = "approval_denied"
+    sentence = (
+        "{operation} denied by MCP-managed approval policy: score {score} is too much for {policy} ({reasons}); "
+        "ask for less, or with another approvalPolicy"
+    )
 
 
 class FolderNotFound(BadRequest):
@@ -198,6 +209,7 @@ ERRORS: "dict[str, type[BideError]]" = {
     error.code: error
     for error in (
         BadRequest,
+        ApprovalDenied,
         FolderNotFound,
         BadSettings,
         BadProject,

@@ -10,14 +10,14 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Ran, Sessions, Upkeep
+from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Llm, Ran, Sessions, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
-from bide.web import sessions, upkeep
+from bide.web import llm, sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 STATUSES = {
     "bad_request": 400,
+    "approval_denied": 403,
     "folder_not_found": 400,
     "bad_settings": 503,
     "bad_project": 400,
@@ -48,7 +49,7 @@ STATUSES = {
     "internal_error": 500,
 }
 
-_WITH_NAME = ("jobs", "groups", "services", "sessions", "owners")
+_WITH_NAME = ("jobs", "asks", "groups", "services", "sessions", "owners")
 """What follows these in a path is an id or a name."""
 _SEND: dict[str, fields.Kind] = {
     "text": fields.is_text,
@@ -248,6 +249,13 @@ def _of_sessions(answer: Callable[[Sessions, HttpRequest, Reply, str], Awaitable
     return handler
 
 
+def _of_llm(answer: Callable[[Llm, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
+    async def handler(routes: Routes, request: HttpRequest, reply: Reply, job: str) -> None:
+        await answer(routes.jobs.llm, request, reply, job)
+
+    return handler
+
+
 ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs"): Routes.on_run,
     ("GET", "v1/jobs"): Routes.on_list,
@@ -268,6 +276,13 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/sessions/*"): _of_sessions(sessions.update),
     ("DELETE", "v1/sessions/*"): _of_sessions(sessions.end),
     ("GET", "v1/sessions/*/jobs/*"): _of_sessions(sessions.show_job),
+    ("POST", "v1/asks"): _of_llm(llm.ask),
+    ("GET", "v1/asks/*"): _of_llm(llm.answer),
+    ("POST", "v1/llm/programs"): _of_llm(llm.programs),
+    ("GET", "v1/llm/models"): _of_llm(llm.models),
+    ("POST", "v1/llm/upgrade"): _of_llm(llm.upgrade),
+    ("GET", "v1/llm/approvals"): _of_llm(llm.approvals),
+    ("GET", "v1/llm/cache"): _of_llm(llm.cache),
     ("GET", "v1/events"): Routes.on_events,
     ("GET", "v1/owners/*/attend"): Routes.on_attend,
     ("POST", "v1/gc"): Routes.on_gc,

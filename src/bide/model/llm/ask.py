@@ -155,23 +155,3 @@ def _check_conversation(ask: Ask) -> None:
         )
     if ask.resume_latest:
         raise BadRequest(detail="give the session to resume, or ask for the latest, not both")
-
-
-@dataclass(frozen=True, slots=True)
-class AskFacts:
-    """What a job of an LLM's command line is beside its command: kept in its folder, and read by whoever reads its output."""
-
-    cli: str
-    format: str
-    correlation_id: str
-    shown: str = ""
-    """The request as a person would type it, shortened."""
-    same: str = ""
-    """Equal for requests that ask the same."""
-    conversation: str | None = None
-    """The one that it goes on with."""
-    model: str | None = None
-    prefix_hash: str = ""
-    prefix_tokens: int = 0
-    cache_blocks: int = 0
-    """How many parts of the prompt the provider was asked to cache."""
