@@ -50,8 +50,9 @@ async def ask(core: Core, programs: Programs, recorder: Recorder, asked: Ask, ke
     request = _request(asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key)
     ran = await starting.run(core, request)
     if ran.joined and (ran.job.key is None or ran.job.key != key):
-        recorder.joined(ran.job, facts.correlation_id)
+        await recorder.joined(ran.job, facts.correlation_id)
         recorder.remove(files)
+    await recorder.began(ran.job)
     answer = await answers.answer(core, ran.job)
     answer = replace(
         answer,

@@ -66,11 +66,16 @@ def record(home: str, wanted: Wanted, decision: Decision, *, shown: bool) -> Non
         **prompt_record(wanted.prompt, shown=shown),
     }
     os.makedirs(os.path.join(home, FOLDER), mode=0o700, exist_ok=True)
-    fd = os.open(_path(home), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(fd, json.dumps(line).encode() + b"\n")
-    finally:
-        os.close(fd)
+    with open(_path(home), "ab+", opener=_private) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 1, 0))
+        # A crash may have left half a line.
+        broken = size and file.read(1) != b"\n"
+        file.write((b"\n" if broken else b"") + json.dumps(line).encode() + b"\n")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
 def recorded(home: str, limit: int) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from concurrent.futures import Future
 from contextlib import suppress
 
 from bide.kinds.llm import known
@@ -31,6 +32,8 @@ class Recorder:
         self._core = core
         self.silent: set[str] = set()
         """Requests of which nothing is to be kept beside the job, by correlation id."""
+        self._written: dict[str, Future[None]] = {}
+        """Rows on their way to the disk, by job."""
         core.keeping.on_admit.append(self._began)
         core.keeping.on_end.append(self._ended)
 
@@ -41,11 +44,10 @@ class Recorder:
         rows.prune(now() - core.settings.retention.keep_unseen)
         for job in self._found(rows.unrecorded(list(known.clis()))):
             if job.spec.ask is not None:
-                self._start(job, job.spec.ask)
+                rows.start(_row(job, job.spec.ask, job.spec.ask.correlation_id)).result()
         self._sweep()
         active = core.keeping.table.live
-        waiting = {*rows.unfinished(), *rows.unrecorded(list(known.clis()))}
-        for job in self._found([ref for ref in waiting if ref not in active or active[ref].ended]):
+        for job in self._found([ref for ref in rows.unfinished() if ref not in active or active[ref].ended]):
             core.hub.spawn(lambda job=job: self._finish(job))
 
     def _found(self, refs: list[str]) -> list[Job]:
@@ -55,23 +57,27 @@ class Recorder:
                 found.append(self._core.find(ref))
         return found
 
-    def joined(self, job: Job, correlation_id: str) -> None:
-        """Another request is answered by this job."""
+    async def began(self, job: Job) -> None:
+        """Return when the request that began this job is on record."""
+        written = self._written.pop(job.id, None)
+        if written is not None:
+            await self._core.hub.settled(written)
+
+    async def joined(self, job: Job, correlation_id: str) -> None:
+        """Another request is answered by this job; return when it is on record."""
         facts = job.spec.ask
         if facts is None or correlation_id in self.silent:
             return
         row = _row(job, facts, correlation_id, joined=True)
-        self._core.store.llm.start(row)
+        await self._core.hub.settled(self._core.store.llm.start(row))
         if isinstance(job.phase, Ended):
             self._core.hub.spawn(lambda: self._finish(job))
 
     def _began(self, live: Live) -> None:
         facts = live.job.spec.ask
         if facts is not None and facts.correlation_id not in self.silent:
-            self._start(live.job, facts)
-
-    def _start(self, job: Job, facts: AskFacts) -> None:
-        self._core.store.llm.start(_row(job, facts, facts.correlation_id))
+            row = _row(live.job, facts, facts.correlation_id)
+            self._written[live.job.id] = self._core.store.llm.start(row)
 
     def _ended(self, live: Live) -> None:
         facts = live.job.spec.ask
