@@ -18,7 +18,11 @@ _SIGNS = (
         r"usage limit|rate[_ -]?limit|quota|too many requests|\b429\b|credit balance is too low|resource[_ ]exhausted"
         r"|limit (?:will )?reset|out of (?:extra )?usage|hit your limit|overloaded",
     ),
-    (Fault.TRANSIENT, r"econnreset|etimedout|econnrefused|epipe|connection (?:reset|refused)|network is unreachable"),
+    (
+        Fault.TRANSIENT,
+        r"econnreset|etimedout|econnrefused|epipe|connection (?:reset|refused|failed)|network is unreachable"
+        r"|stream disconnected|failed to lookup address|enotfound|socket hang up",
+    ),
 )
 _MEANT = tuple((fault, re.compile(pattern, re.IGNORECASE)) for fault, pattern in _SIGNS)
 

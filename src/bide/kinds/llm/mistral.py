@@ -8,7 +8,7 @@ from bide.kinds.llm import flags
 from bide.kinds.llm.base import Cli, Command, Installed, Reader, check_target, encoded, too_long
 from bide.kinds.llm.flags import Flag, Shape
 from bide.kinds.llm.lines import Lines, Whole, below, items, word
-from bide.model.llm.answer import Note, Reading
+from bide.model.llm.answer import Reading
 from bide.model.llm.ask import Ask
 from bide.model.llm.prompt import Prompt
 
@@ -121,15 +121,6 @@ def upgrade(target: str | None) -> tuple[str, ...]:
             f"mistral-vibe=={wanted}",
         )
     )
-
-
-def no_logging(config: dict[str, Any]) -> Note | None:
-    """What to say of Vibe's own settings: without its session logs it can resume nothing."""
-    if below(config, "session_logging").get("enabled") is False:
-        return Note(
-            "vibe_session_logging", "Vibe's config.toml has [session_logging] enabled = false: nothing can be resumed."
-        )
-    return None
 
 
 CLI = Cli(

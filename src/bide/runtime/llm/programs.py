@@ -23,7 +23,7 @@ from bide.runtime.core import Core
 from bide.runtime.reading import slice_at
 
 OWNER = "bide"
-_PATIENCE = timedelta(seconds=5)
+_PATIENCE = timedelta(seconds=10)
 _READ = 256 * 1024
 _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]+)")
 _MORE = ("~/.local/bin", "~/.nvm/versions/node/*/bin", "/usr/local/bin", "/usr/bin")

@@ -98,6 +98,7 @@ class Recorder:
         if found.reading.conversation is not None:
             said = found.reading.conversation
             rows.use(Conversation(said, found.cli, job.owner, "", job.spec.cwd, ended_at, ended_at))
+        self._written.pop(job.id, None)
 
     def remove(self, files: tuple[str, ...]) -> None:
         """Delete what was written for a request, unless another one that goes on uses it as well."""
