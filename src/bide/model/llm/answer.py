@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 
 from bide.model.job import Job
@@ -108,6 +109,8 @@ class Asked:
     """An equal request runs, or was answered lately: this is its job."""
     deferred: bool = False
     """The deadline passed first; it goes on."""
+    deadline: timedelta | None = None
+    """How long the answer was waited for; `None` for as long as it takes."""
     approval: Decision | None = None
     """What the gate decided, if it was asked."""
 

@@ -37,7 +37,7 @@ class LlmSettings:
     """How LLM command lines are run."""
 
     enabled: bool = False
-    """Offer the toolset `llm` to MCP clients, and let requests act without asking once the gate agrees."""
+    """Let requests act without asking: those that say so themselves, and those that the gate lets through."""
     deadline: timedelta = timedelta(seconds=45)
     """How long an answer is waited for; 0 for as long as it takes."""
     dedup_window: timedelta = timedelta(hours=1)

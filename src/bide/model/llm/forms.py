@@ -133,6 +133,7 @@ def asked_to_json(asked: Asked) -> Json:
         "answer": answer_to_json(asked.answer),
         "joined": asked.joined,
         "deferred": asked.deferred,
+        "deadline_ms": ms(asked.deadline),
         "approval": None if approval is None else {**asdict(approval), "reasons": list(approval.reasons)},
     }
 
@@ -145,4 +146,5 @@ def asked_from_json(body: Json) -> Asked:
         given["policy"], given["reasons"] = Policy(given["policy"]), tuple(given["reasons"])
         approval = Decision(**given)
     answer = answer_from_json(body["answer"])
-    return Asked(answer, joined=body["joined"], deferred=body["deferred"], approval=approval)
+    deadline = from_ms(body["deadline_ms"])
+    return Asked(answer, joined=body["joined"], deferred=body["deferred"], deadline=deadline, approval=approval)

@@ -59,7 +59,7 @@ async def ask(core: Core, programs: Programs, recorder: Recorder, asked: Ask, ke
         correlation_id=facts.correlation_id,
         notes=(*notes, *more, *command.notes, *answer.notes),
     )
-    return Asked(answer, joined=ran.joined, deferred=ran.deferred, approval=decision)
+    return Asked(answer, joined=ran.joined, deferred=ran.deferred, deadline=request.deadline, approval=decision)
 
 
 def _cached(asked: Ask, chosen: LlmSettings) -> tuple[Prompt, list[Note]]:
