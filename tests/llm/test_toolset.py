@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.llm.conftest import PROGRAMS, Fakes
@@ -180,3 +181,36 @@ async def test_247_248_versions_models_and_the_plan_of_an_upgrade(ai: Agent) -> 
     plan = await ai.data("cli_upgrade", cli="grok")
     assert (plan["command"], plan["dryRun"], plan["jobId"]) == (["grok", "update"], True, None)
     assert len((await ai.data("list_models"))["models"]) == 5
+
+
+async def test_237_238_239_resources_tell_of_caches_without_a_word_that_was_said(ai: Agent, jobs_here: Jobs) -> None:
+    parts = {"system": "the stable secret", "task": "hello"}
+    data = await ai.data("claude_request", promptParts=parts)
+    facts = (await jobs_here.get(data["jobId"])).spec.ask
+    assert facts is not None
+
+    async def counted() -> bool:
+        return (await _read(ai, "cache_state://global"))["totalRequests"] == 1
+
+    await eventually(counted)
+    prefix = await _read(ai, f"cache_state://prefix/{facts.prefix_hash}")
+    session = await _read(ai, "cache-state://session/c-1")
+    assert (prefix["hitRate"], prefix["cliBreakdown"][0]["cli"]) == (1.0, "claude")
+    assert prefix["estimatedSavingsUsd"] == pytest.approx(100 * 3 * 0.9 / 1e6)
+    assert 0 < session["ttlRemainingMs"] <= 300_000
+    assert (await _read(ai, "cache_state://session/unknown"))["requestCount"] == 0
+    assert "secret" not in json.dumps([prefix, session, await _read(ai, "cache_state://global")])
+
+
+async def _read(ai: Agent, uri: str) -> dict[str, Any]:
+    (content,) = (await ai.client.read_resource(uri)).contents
+    return json.loads(getattr(content, "text", ""))
+
+
+async def test_252_the_guide_can_be_read(ai: Agent) -> None:
+    listed = [str(one.uri) for one in (await ai.client.list_resources()).resources]
+    assert {"cache_state://global", "skills://async-job-orchestration"} <= set(listed)
+    templates = (await ai.client.list_resource_templates()).resource_templates
+    assert "cache_state://prefix/{hash}" in [str(one.uri_template) for one in templates]
+    (content,) = (await ai.client.read_resource("skills://async-job-orchestration")).contents
+    assert "NOT APPROVED" in getattr(content, "text", "")

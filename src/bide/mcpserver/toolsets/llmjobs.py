@@ -62,7 +62,7 @@ async def _result(call: Call, answer: LlmAnswer, given: Json) -> Answer:
         }
     body["parsed"] = llmtext.parsed(answer)
     if answer.notes:
-        body["warnings"] = [{"code": note.code, "message": note.message} for note in answer.notes]
+        body["warnings"] = llmtext.warnings(answer)
     return _told({"result": body})
 
 

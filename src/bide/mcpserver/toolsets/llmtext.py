@@ -75,10 +75,15 @@ def common(asked: Asked, given: Json, servers: list[str]) -> Json:
             "reasons": list(approval.reasons),
         }
     if answer.notes:
-        body["warnings"] = [{"code": note.code, "message": note.message} for note in answer.notes]
+        body["warnings"] = warnings(answer)
     if answer.cli == "gemini":
         body["resumable"] = "sessionId" in given
     return body
+
+
+def warnings(answer: Answer) -> list[Json]:
+    """What a caller should know."""
+    return [{"code": note.code, **note.figures, "message": note.message} for note in answer.notes]
 
 
 def deferred(asked: Asked, given: Json, servers: list[str]) -> Json:

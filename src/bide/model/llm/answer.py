@@ -46,6 +46,8 @@ class Note:
 
     code: str
     message: str
+    figures: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What a program would look for in the message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from bide.model.llm.answer import Note
 from bide.model.times import stamp
 
 EXPIRES_SOON = timedelta(seconds=30)
@@ -104,6 +105,21 @@ def of_prefix(prefix: str, rows: Sequence[Used]) -> dict[str, Any]:
         "firstSeenAt": stamp(_least(row.first_at for row in rows)),
         "lastSeenAt": stamp(max((row.last_at for row in rows), default=None)),
     }
+
+
+def expiring(conversation: str, rows: Sequence[Used], ttl: timedelta, now: datetime) -> Note | None:
+    """A word on that what Claude cached for a conversation goes soon; none where nothing was cached."""
+    used = [row for row in rows if row.cli == "claude"]
+    if not any(row.cache_write for row in used):
+        return None
+    left = ttl_left_ms(max(row.last_at for row in used), ttl, now)
+    if left >= EXPIRES_SOON / timedelta(milliseconds=1):
+        return None
+    message = (
+        f"Anthropic cache breakpoint for session {conversation} expires in {left}ms (< 30000ms). "
+        "Subsequent requests may miss the cache."
+    )
+    return Note("cache_ttl_expiring_soon", message, {"ttlRemainingMs": left})
 
 
 def _least(times: Iterable[datetime]) -> datetime | None:

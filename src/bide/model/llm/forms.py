@@ -104,7 +104,7 @@ def answer_to_json(answer: Answer) -> Json:
         "exit_code": answer.exit_code,
         "fault": str(answer.fault),
         "error": answer.error,
-        "notes": [asdict(note) for note in answer.notes],
+        "notes": [{**asdict(note), "figures": dict(note.figures)} for note in answer.notes],
         "reading": {**asdict(answer.reading), "tools": dict(answer.reading.tools)},
     }
 

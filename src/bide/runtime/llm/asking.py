@@ -17,18 +17,20 @@ from bide.kinds.llm.base import Cli, Command, check_words
 from bide.model.askfacts import AskFacts
 from bide.model.dedup import Dedup, Policy
 from bide.model.limits import Limits, OnOutputCap
+from bide.model.llm import caches
 from bide.model.llm.answer import Asked, Note
 from bide.model.llm.ask import Ask, check
 from bide.model.llm.choices import LlmSettings, model_of, over, unrecorded
 from bide.model.llm.prompt import Prompt, last_stable
 from bide.model.request import Request
 from bide.runtime import starting
-from bide.runtime.core import Core
+from bide.runtime.core import Core, now
 from bide.runtime.llm import answers, gate
 from bide.runtime.llm.programs import Programs, unset
 from bide.runtime.llm.recording import FOLDER, Recorder
 
 _SHOWN = 120
+_DAY = timedelta(days=1)
 _SCHEMA = "output_schema"
 
 
@@ -45,6 +47,7 @@ async def ask(core: Core, programs: Programs, recorder: Recorder, asked: Ask, ke
     command = check_words(cli.command(asked, prompt, installed), cli.name)
     decision = gate.check(core.home.path, asked, prompt.text, command, chosen)
     facts = _facts(asked, prompt, command, files)
+    more += _expiring(core, asked, chosen)
     if unrecorded(base):
         recorder.silent.add(facts.correlation_id)
     request = _request(asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key)
@@ -76,6 +79,15 @@ def _cached(asked: Ask, chosen: LlmSettings) -> tuple[Prompt, list[Note]]:
         return prompt, [Note("cacheable_prefix_uncached", message)]
     last = last_stable(prompt.parts)
     return Prompt(prompt.text, replace(prompt.parts, cached=(last,) if last else ())), []
+
+
+def _expiring(core: Core, asked: Ask, chosen: LlmSettings) -> list[Note]:
+    """What is known of the conversation's cache before this request is on record."""
+    if not chosen.cache.warn_on_ttl_expiry or asked.cli != "claude" or asked.conversation is None:
+        return []
+    rows = core.store.llm.used(now() - _DAY, conversation=asked.conversation)
+    note = caches.expiring(asked.conversation, rows, chosen.cache.anthropic_ttl, now())
+    return [] if note is None else [note]
 
 
 def _with_files(core: Core, asked: Ask) -> tuple[Ask, tuple[str, ...]]:
