@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol, Unpack
 
-from bide.beside import Events, Groups, Llm, Services, Sessions, Upkeep
+from bide.beside import Conversations, Events, Groups, Llm, Services, Sessions, Upkeep
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions
@@ -20,6 +20,7 @@ from bide.model.waiting import Mode, Waited
 __all__ = [
     "PAGE",
     "READ_LIMIT",
+    "Conversations",
     "Events",
     "Filter",
     "Group",

@@ -14,6 +14,7 @@ from bide.model.event import Event
 from bide.model.job import Job
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
+from bide.model.llm.conversation import Conversation
 from bide.model.llm.programs import Models, Program, Upgrade
 from bide.model.results import Group, Ran, SessionEnded, SessionStarted
 from bide.model.retention import Collected
@@ -108,8 +109,37 @@ class Sessions(Protocol):
         ...
 
 
+class Conversations(Protocol):
+    """The threads that CLIs can go on with, as far as answers have named them; each owner has its own."""
+
+    async def list(self, *, owner: str | None = None, cli: str | None = None) -> tuple[Conversation, ...]:
+        """Those used within 30 days, the most recently used first."""
+        ...
+
+    async def get(self, conversation: str, *, owner: str | None = None) -> Conversation:
+        """One of them. Raises ConversationNotFound."""
+        ...
+
+    async def start(self, cli: str, *, owner: str | None = None, title: str = "", active: bool = True) -> Conversation:
+        """A name for one that is to come: no CLI knows it, so that it cannot be resumed."""
+        ...
+
+    async def activate(self, cli: str, conversation: str | None, *, owner: str | None = None) -> None:
+        """Say which one of a CLI is the active one, or that none is. No request goes on with it unless it says so."""
+        ...
+
+    async def drop(self, conversation: str | None = None, *, cli: str | None = None, owner: str | None = None) -> int:
+        """Forget one, or all of a CLI, or all; how many there were. The CLI still knows them."""
+        ...
+
+
 class Llm(Protocol):
     """LLM command lines as jobs: Claude Code, Codex, Gemini, Grok, Mistral Vibe, and what was added."""
+
+    @property
+    def conversations(self) -> Conversations:
+        """The threads that they can go on with."""
+        ...
 
     async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
         """Ask an LLM's command line, as a job, and answer with what it said, or with the job itself.

@@ -14,6 +14,7 @@ from tests.support.gates import Gate
 from tests.support.patience import eventually
 
 from bide.api import Jobs
+from bide.model.errors import ConversationNotFound
 
 
 @pytest.fixture
@@ -45,7 +46,8 @@ async def test_184_there_are_two_request_tools_for_each_cli_and_the_tools_around
     requests = {f"{cli}_request{how}" for cli in PROGRAMS for how in ("", "_async")}
     jobs = {"llm_job_status", "llm_job_result", "llm_request_result", "llm_job_watch", "llm_job_cancel"}
     about = {"llm_process_health", "cli_versions", "cli_upgrade", "list_models", "approval_list"}
-    assert set(tools) == requests | jobs | about
+    sessions = {f"session_{what}" for what in ("create", "list", "get", "set_active", "delete", "clear_all")}
+    assert set(tools) == requests | jobs | about | sessions
     assert "optimizeResponse" in tools["codex_request"].input_schema["properties"]
     assert "optimizeResponse" not in tools["codex_request_async"].input_schema["properties"]
 
@@ -214,3 +216,37 @@ async def test_252_the_guide_can_be_read(ai: Agent) -> None:
     assert "cache_state://prefix/{hash}" in [str(one.uri_template) for one in templates]
     (content,) = (await ai.client.read_resource("skills://async-job-orchestration")).contents
     assert "NOT APPROVED" in getattr(content, "text", "")
+
+
+async def test_240_245_conversations_are_kept_told_of_and_forgotten(ai: Agent) -> None:
+    made = (await ai.data("session_create", cli="claude", description="to come"))["session"]
+    assert (made["isActive"], made["id"][:3]) == (True, "gw-")
+    assert "bookkeeping" in (await ai.refusal("claude_request", prompt="a", sessionId=made["id"]))[1]
+    assert "cacheState" not in await ai.data("session_get", sessionId=made["id"])
+    await ai.data("claude_request", prompt="hello")
+
+    async def named() -> bool:
+        return "c-1" in [one["id"] for one in (await ai.data("session_list", cli="claude"))["sessions"]]
+
+    await eventually(named)
+    state = (await ai.data("session_get", sessionId="c-1"))["cacheState"]
+    assert (state["requestCount"], state["hitRate"], state["totalCacheReadTokens"]) == (1, 1.0, 100)
+    await ai.data("session_set_active", cli="claude", sessionId="c-1")
+    listed = await ai.data("session_list")
+    assert (listed["total"], listed["activeSessions"]["claude"], listed["activeSessions"]["codex"]) == (2, "c-1", None)
+    assert "is one of claude" in (await ai.refusal("session_set_active", cli="codex", sessionId="c-1"))[1]
+    assert (await ai.data("session_delete", sessionId="c-1"))["success"]
+    assert (await ai.refusal("session_get", sessionId="c-1"))[0] == "conversation_not_found"
+    assert (await ai.data("session_clear_all"))["deletedCount"] == 1
+
+
+async def test_conversations_belong_to_their_owner_on_every_door(jobs: Jobs) -> None:
+    mine = await jobs.llm.conversations.start("codex", owner="me", title="x")
+    assert [one.id for one in await jobs.llm.conversations.list(owner="me")] == [mine.id]
+    assert await jobs.llm.conversations.list(owner="other") == ()
+    with pytest.raises(ConversationNotFound):
+        await jobs.llm.conversations.get(mine.id, owner="other")
+    await jobs.llm.conversations.activate("codex", None, owner="me")
+    assert not (await jobs.llm.conversations.get(mine.id, owner="me")).active
+    assert await jobs.llm.conversations.drop(mine.id, owner="other") == 0
+    assert await jobs.llm.conversations.drop(owner="me", cli="codex") == 1

@@ -17,6 +17,7 @@ STATUS_OF_CODE = {
     "job_not_found": 97,
     "job_forgotten": 97,
     "session_not_found": 97,
+    "conversation_not_found": 97,
     "queue_full": 98,
     "name_in_use": 98,
     "job_queued": 98,

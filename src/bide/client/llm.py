@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from bide import config
+from bide.client.conversations import RemoteConversations
 from bide.client.http1 import quote
 from bide.client.transport import Transport
 from bide.model.errors import BadRequest
@@ -24,6 +25,7 @@ class RemoteLlm:
     def __init__(self, transport: Transport) -> None:
         """Over the connections of a RemoteJobs."""
         self._transport = transport
+        self.conversations: RemoteConversations = RemoteConversations(transport)
 
     async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
         """See beside.Llm.ask. If the daemon dies meanwhile, the next one is asked for the same job."""

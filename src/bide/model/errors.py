@@ -10,6 +10,7 @@
     ├── JobNotFound           job_not_found        no such id or name, now or ever
     │   └── JobForgotten      job_forgotten        it was here, and was forgotten
     ├── SessionNotFound       session_not_found    no such session, or it has ended
+    ├── ConversationNotFound  conversation_not_found  no such conversation of this owner
     ├── QueueFull             queue_full           no more jobs can wait for their turn
     ├── NameInUse             name_in_use          an active job of this owner has the name
     ├── JobQueued             job_queued           not possible before it runs
@@ -119,6 +120,15 @@ class SessionNotFound(BideError):
         self.facts = facts
 
 
+class ConversationNotFound(BideError):
+    """No conversation of this id is on record for the owner."""
+
+    code = "conversation_not_found"
+    sentence = (
+        "no session {conversation!r} is on record here; list them to see which are, or leave it out for a new one"
+    )
+
+
 class QueueFull(BideError):
     """The queue is as long as it may be."""
 
@@ -217,6 +227,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         JobNotFound,
         JobForgotten,
         SessionNotFound,
+        ConversationNotFound,
         QueueFull,
         NameInUse,
         JobQueued,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 
-from bide.beside import Llm
+from bide.beside import Conversations, Llm
 from bide.model import fields
 from bide.model.llm.forms import answer_to_json, ask_from_json, asked_to_json
+from bide.web import conversations
 from bide.web.http import HttpRequest, Reply
 from bide.web.query import query_number
 
@@ -58,3 +60,27 @@ async def cache(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
     """`GET /v1/llm/cache`."""
     query = request.query
     await reply.json(await llm.cache(conversation=query.get("conversation"), prefix=query.get("prefix")))
+
+
+Act = Callable[[Llm, HttpRequest, Reply, str], Awaitable[None]]
+
+
+def _of_conversations(act: Callable[[Conversations, HttpRequest, Reply, str], Awaitable[None]]) -> Act:
+    return lambda llm, request, reply, which: act(llm.conversations, request, reply, which)
+
+
+ROUTES: dict[tuple[str, str], Act] = {
+    ("POST", "v1/asks"): ask,
+    ("GET", "v1/asks/*"): answer,
+    ("POST", "v1/llm/programs"): programs,
+    ("GET", "v1/llm/models"): models,
+    ("POST", "v1/llm/upgrade"): upgrade,
+    ("GET", "v1/llm/approvals"): approvals,
+    ("GET", "v1/llm/cache"): cache,
+    ("GET", "v1/conversations"): _of_conversations(conversations.show_all),
+    ("GET", "v1/conversations/*"): _of_conversations(conversations.show),
+    ("POST", "v1/conversations"): _of_conversations(conversations.start),
+    ("POST", "v1/conversations/*"): _of_conversations(conversations.activate),
+    ("DELETE", "v1/conversations"): _of_conversations(conversations.drop),
+    ("DELETE", "v1/conversations/*"): _of_conversations(conversations.drop),
+}

@@ -35,6 +35,7 @@ STATUSES = {
     "job_not_found": 404,
     "job_forgotten": 410,
     "session_not_found": 404,
+    "conversation_not_found": 404,
     "queue_full": 429,
     "name_in_use": 409,
     "job_queued": 409,
@@ -49,7 +50,7 @@ STATUSES = {
     "internal_error": 500,
 }
 
-_WITH_NAME = ("jobs", "asks", "groups", "services", "sessions", "owners")
+_WITH_NAME = ("jobs", "asks", "conversations", "groups", "services", "sessions", "owners")
 """What follows these in a path is an id or a name."""
 _SEND: dict[str, fields.Kind] = {
     "text": fields.is_text,
@@ -276,13 +277,7 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/sessions/*"): _of_sessions(sessions.update),
     ("DELETE", "v1/sessions/*"): _of_sessions(sessions.end),
     ("GET", "v1/sessions/*/jobs/*"): _of_sessions(sessions.show_job),
-    ("POST", "v1/asks"): _of_llm(llm.ask),
-    ("GET", "v1/asks/*"): _of_llm(llm.answer),
-    ("POST", "v1/llm/programs"): _of_llm(llm.programs),
-    ("GET", "v1/llm/models"): _of_llm(llm.models),
-    ("POST", "v1/llm/upgrade"): _of_llm(llm.upgrade),
-    ("GET", "v1/llm/approvals"): _of_llm(llm.approvals),
-    ("GET", "v1/llm/cache"): _of_llm(llm.cache),
+    **{where: _of_llm(act) for where, act in llm.ROUTES.items()},
     ("GET", "v1/events"): Routes.on_events,
     ("GET", "v1/owners/*/attend"): Routes.on_attend,
     ("POST", "v1/gc"): Routes.on_gc,

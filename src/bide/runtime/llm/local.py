@@ -23,6 +23,7 @@ from bide.runtime.core import Core, now
 from bide.runtime.live import Live
 from bide.runtime.llm import answers, asking, gate, lingering
 from bide.runtime.llm import programs as found_programs
+from bide.runtime.llm.conversations import LocalConversations
 from bide.runtime.llm.programs import OWNER, Programs, search_path
 from bide.runtime.llm.recording import Recorder
 
@@ -39,6 +40,7 @@ class LocalLlm:
         self._core = core
         self._programs = Programs(core)
         self._recorder = Recorder(core)
+        self.conversations: LocalConversations = LocalConversations(core)
         table = core.keeping.table
         for live in list(table.live.values()):
             self._watch(live)
