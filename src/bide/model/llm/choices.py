@@ -53,10 +53,6 @@ class LlmSettings:
     policy: Policy = Policy.BALANCED
     log_prompts: bool = False
     """Keep the beginning of each prompt in the record of approvals."""
-    running: int = 32
-    """How many requests may run at once; more wait for their turn."""
-    running_each: int = 16
-    """… of one CLI."""
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     """The model to use, by CLI, where a request names none."""
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
