@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol, Unpack
 
-from bide.beside import Events, Groups, Services, Sessions, Upkeep
+from bide.beside import Conversations, Events, Groups, Llm, Services, Sessions, Upkeep
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions
@@ -20,12 +20,14 @@ from bide.model.waiting import Mode, Waited
 __all__ = [
     "PAGE",
     "READ_LIMIT",
+    "Conversations",
     "Events",
     "Filter",
     "Group",
     "Groups",
     "Jobs",
     "Killed",
+    "Llm",
     "Page",
     "Ran",
     "Services",
@@ -50,6 +52,11 @@ class Jobs(Protocol):
     @property
     def events(self) -> Events:
         """What happens to them, as it happens."""
+        ...
+
+    @property
+    def llm(self) -> Llm:
+        """LLM command lines."""
         ...
 
     @property

@@ -14,6 +14,8 @@ from typing import Any, TypeVar, cast
 from bide.model.errors import BadSettings
 from bide.model.fields import LARGEST
 from bide.model.handletools import HandlesSettings, ToolSettings, check_tool
+from bide.model.llm.ask import Policy
+from bide.model.llm.choices import LlmSettings
 
 MIB = 1024 * 1024
 FILE = "config.toml"
@@ -108,6 +110,7 @@ class Settings:
     sessions: SessionSettings = field(default_factory=SessionSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
+    llm: LlmSettings = field(default_factory=LlmSettings)
 
 
 def load(home: str) -> Settings:
@@ -171,7 +174,7 @@ def _section(value: object, path: str, name: str) -> Mapping[str, object]:
     if name.endswith(".tools"):
         rows = _checked(_table(value), path, name, f"a section for each tool, written [{name}.NAME]")
         return {key: _tool(key, _table(row), path, f"{name}.{key}") for key, row in rows.items()}
-    texts = name.endswith((".parameters", ".env"))
+    texts = name.endswith((".parameters", ".env", "llm.models", "llm.aliases"))
     what = "text" if texts else "a whole number"
     rows = _checked(_table(value), path, name, "a section of texts" if texts else "a section of whole numbers")
     for key, one in rows.items():
@@ -242,9 +245,14 @@ def _duration(value: object) -> timedelta | None:
     return None if seconds is None or seconds > LONGEST.total_seconds() else timedelta(seconds=seconds)
 
 
+def _policy(value: object) -> Policy | None:
+    return Policy(value) if value in list(Policy) else None
+
+
 _PLAIN: dict[type, tuple[Callable[[object], object], str]] = {
     timedelta: (_duration, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'"),
     bool: (_flag, "true or false"),
+    Policy: (_policy, f"one of {', '.join(Policy)}"),
     str: (_text, "text"),
     float: (_number, "a number above 0"),
     tuple: (_words, "a list of texts"),

@@ -1,7 +1,7 @@
 """The official Python client on our door, in this process or through the copier."""
 
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,12 +98,13 @@ async def agent(
     name: str = "mcp",
     attended: bool = False,
     heard: MessageHandlerFnT | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Agent]:
     """A client of a door in this process, that calls itself by this name; `heard` gets what the door says unasked."""
     hello = {
         "owner": owner,
         "cwd": str(cwd),
-        "env": {"PATH": "/usr/bin:/bin"},
+        "env": {"PATH": "/usr/bin:/bin", **(env or {})},
         "connection": secrets.token_hex(4),
         "patience": patience,
         "tools": list(tools),

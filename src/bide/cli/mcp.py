@@ -15,7 +15,7 @@ from bide.client.opening import Opening
 from bide.client.start import prepare_home
 from bide.version import VERSION
 
-TOOLSETS = ("core", "job", "sessions", "handles", "process")
+TOOLSETS = ("core", "job", "sessions", "handles", "process", "llm")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def configure(parser: "Parser") -> None:
         "--tools",
         metavar="T",
         default="core",
-        help="toolsets, with commas between: core (default), job, sessions, handles, process; or all",
+        help="toolsets, with commas between: core (default), job, sessions, handles, process, llm; or all",
     )
     parser.add_argument(
         "--owner", metavar="O", help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)"

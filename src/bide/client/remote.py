@@ -18,11 +18,14 @@ from bide.client.attending import attending
 from bide.client.events import RemoteEvents
 from bide.client.groups import RemoteGroups
 from bide.client.http1 import quote
+from bide.client.llm import RemoteLlm
 from bide.client.sessions import RemoteSessions
 from bide.client.transport import Transport
 from bide.model.answers import collected_from_json, slice_from_json, waited_from_json
 from bide.model.errors import BadRequest
 from bide.model.job import Job
+from bide.model.llm.answer import Asked
+from bide.model.llm.ask import Ask, AskOptions
 from bide.model.messages import Json, descendants_from_json, job_from_json
 from bide.model.output import Slice, Stream
 from bide.model.plans import until_to_json
@@ -42,6 +45,7 @@ class RemoteJobs:
         self._transport = transport
         self.groups: RemoteGroups = RemoteGroups(transport)
         self.events: RemoteEvents = RemoteEvents(transport)
+        self.llm: RemoteLlm = RemoteLlm(transport)
         self.services: RemoteServices = RemoteServices(transport)
         self.sessions: RemoteSessions = RemoteSessions(transport)
 
@@ -53,6 +57,10 @@ class RemoteJobs:
         first = wanted if request.key else {**wanted, "new_key": True}
         body = await self._transport.call_once("/v1/jobs", first, wanted)
         return _ran(body)
+
+    async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
+        """See beside.Llm.ask."""
+        return await self.llm.ask(cli, prompt, **options)
 
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""

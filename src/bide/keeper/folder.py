@@ -38,6 +38,8 @@ class Orders:
     """The kernel's boot id and pid namespace: a job of another boot cannot be running."""
     starter: Sequence[str] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    input: bytes | None = None
+    """All that the job reads from its stdin; `None` if that comes later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,9 @@ def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
     try:
         for name in () if made else _fifos(job):
             os.mkfifo(f"{path}/{name}", 0o600)
+        if orders.input is not None:
+            append_input(path, orders.input)
+            close_input(path)
         _write(f"{path}/spec", _spec(job, orders), 0 if made else os.O_CREAT | os.O_EXCL)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)

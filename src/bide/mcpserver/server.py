@@ -21,7 +21,7 @@ from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import arguments, patience, resources, spelling, toolsets
+from bide.mcpserver import arguments, llmresources, patience, resources, spelling, toolsets
 from bide.mcpserver.protocol import fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
 from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
@@ -137,6 +137,8 @@ class Door:
     async def _list_resources(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         await self._subscriptions.listed(ctx)
         found = await resources.listed(self._jobs, self._own(_known(ctx)))
+        if _has_llm(ctx):
+            found += llmresources.LISTED
         return types.ListResourcesResult(
             resources=[
                 types.Resource(uri=one.uri, name=one.name, description=one.description, mime_type=one.kind)
@@ -147,7 +149,10 @@ class Door:
     async def _read_resource(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            kind, text = await resources.read(self._jobs, self._own(_known(ctx)), uri)
+            if uri.partition("://")[0] in llmresources.SCHEMES:
+                kind, text = await llmresources.read(self._jobs, uri)
+            else:
+                kind, text = await resources.read(self._jobs, self._own(_known(ctx)), uri)
         except BideError as error:
             raise not_found(ctx, uri, error) from error
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
@@ -157,6 +162,11 @@ class Door:
 async def _over_http(_: Server[Caller]) -> AsyncGenerator[Caller]:
     """Who calls over HTTP: a client of this user that says no more of itself than its name."""
     yield Caller(owner="", client="", cwd=os.path.expanduser("~"), env=dict(os.environ), connection="")
+
+
+def _has_llm(ctx: Any) -> bool:
+    caller: Caller = ctx.lifespan_context
+    return "llm" in caller.toolsets
 
 
 async def _quietly(act: Callable[[], Awaitable[object]]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NewType
 
+from bide.model.askfacts import AskFacts
 from bide.model.errors import BadRequest
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
@@ -78,6 +79,8 @@ class Spec:
     ttl: timedelta | None = None
     """It is ended this long after it was asked for."""
     service: Service | None = None
+    ask: AskFacts | None = None
+    """Of a job of an LLM's command line."""
 
 
 @dataclass(frozen=True, slots=True)

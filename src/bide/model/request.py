@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypedDict, Unpack
 
+from bide.model.askfacts import AskFacts
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
 from bide.model.fields import LARGEST
@@ -104,6 +105,10 @@ class Request:
     ttl: timedelta | None = None
     """End it this long after it was asked for."""
     service: Service | None = None
+    input: bytes | None = None
+    """With `stdin`: all that the job reads from it, on disk before the job starts."""
+    ask: AskFacts | None = None
+    """The command is that of an LLM, and this is what else is known of it."""
 
     @staticmethod
     def of(command: str | Sequence[str], **options: Unpack[RunOptions]) -> Request:

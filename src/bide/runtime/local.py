@@ -17,6 +17,8 @@ from bide.keeper import launch
 from bide.model.errors import BadRequest
 from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.lifetime import Lifetime
+from bide.model.llm.answer import Asked
+from bide.model.llm.ask import Ask, AskOptions
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check_owner
 from bide.model.retention import Collected
@@ -42,6 +44,7 @@ from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.lifetimes import Lifetimes
+from bide.runtime.llm.local import LocalLlm
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
 from bide.runtime.retention import Retention
@@ -59,6 +62,7 @@ class LocalJobs:
         self.core: Core = core
         self.groups: groups.LocalGroups = groups.LocalGroups(core)
         self.events: LocalEvents = LocalEvents(core)
+        self.llm: LocalLlm = LocalLlm(core)
         self.services: LocalServices = LocalServices(core)
         self.sessions: LocalSessions = LocalSessions(core)
         self.lifetimes: Lifetimes = Lifetimes(core)
@@ -71,6 +75,11 @@ class LocalJobs:
         self._check_store()
         with self._present(request):
             return await starting.run(self.core, request)
+
+    @with_sound_store
+    async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
+        """See beside.Llm.ask."""
+        return await self.llm.ask(cli, prompt, **options)
 
     @with_sound_store
     async def get(self, job: str) -> Job:

@@ -173,7 +173,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     ours |= entering.links(core, request, cwd)
     unset = entering.unset(core, request)
     env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours, unset=unset)
-    plan = kinds.plan(request.command, request.language, cwd, env)
+    plan = kinds.plan(request, cwd, env)
     group = groups.make(job_id, request.limits)
     spec = Spec(
         argv=entering.argv(core, request, job_id) or plan.argv,
@@ -191,6 +191,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         lifetime=request.lifetime,
         ttl=request.ttl,
         service=request.service,
+        ask=request.ask,
     )
     job = Job(
         id=job_id,
@@ -211,6 +212,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         boot=launch.boot_identity(),
         starter=launch.starter(core.home.path),
         groups=group.orders,
+        input=request.input,
     )
     return job, orders, group
 

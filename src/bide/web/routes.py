@@ -10,14 +10,14 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Ran, Sessions, Upkeep
+from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Llm, Ran, Sessions, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
-from bide.web import sessions, upkeep
+from bide.web import llm, sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 STATUSES = {
     "bad_request": 400,
+    "approval_denied": 403,
     "folder_not_found": 400,
     "bad_settings": 503,
     "bad_project": 400,
@@ -34,6 +35,7 @@ STATUSES = {
     "job_not_found": 404,
     "job_forgotten": 410,
     "session_not_found": 404,
+    "conversation_not_found": 404,
     "queue_full": 429,
     "name_in_use": 409,
     "job_queued": 409,
@@ -48,7 +50,7 @@ STATUSES = {
     "internal_error": 500,
 }
 
-_WITH_NAME = ("jobs", "groups", "services", "sessions", "owners")
+_WITH_NAME = ("jobs", "asks", "conversations", "groups", "services", "sessions", "owners")
 """What follows these in a path is an id or a name."""
 _SEND: dict[str, fields.Kind] = {
     "text": fields.is_text,
@@ -249,6 +251,13 @@ def _of_sessions(answer: Callable[[Sessions, HttpRequest, Reply, str], Awaitable
     return handler
 
 
+def _of_llm(answer: Callable[[Llm, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
+    async def handler(routes: Routes, request: HttpRequest, reply: Reply, job: str) -> None:
+        await answer(routes.jobs.llm, request, reply, job)
+
+    return handler
+
+
 ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs"): Routes.on_run,
     ("GET", "v1/jobs"): Routes.on_list,
@@ -269,6 +278,7 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/sessions/*"): _of_sessions(sessions.update),
     ("DELETE", "v1/sessions/*"): _of_sessions(sessions.end),
     ("GET", "v1/sessions/*/jobs/*"): _of_sessions(sessions.show_job),
+    **{where: _of_llm(act) for where, act in llm.ROUTES.items()},
     ("GET", "v1/events"): Routes.on_events,
     ("GET", "v1/owners/*/attend"): Routes.on_attend,
     ("POST", "v1/gc"): Routes.on_gc,

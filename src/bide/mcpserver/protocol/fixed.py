@@ -1,4 +1,4 @@
-"""What is the same for every client: the templates of resources, and the prompts."""
+"""What is the same for every client of a toolset: the templates of resources, and the prompts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from bide.mcpserver import resources
+from bide.mcpserver import llmresources, resources
 from bide.mcpserver.prompts import PROMPTS
 
 
-async def list_templates(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+async def list_templates(ctx: Any, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
     """Where resources are that are not listed one by one."""
+    more = llmresources.TEMPLATES if "llm" in ctx.lifespan_context.toolsets else {}
     return types.ListResourceTemplatesResult(
         resource_templates=[
             types.ResourceTemplate(uri_template=uri, name=name, description=description, mime_type=kind)
-            for uri, (name, description, kind) in resources.TEMPLATES.items()
+            for uri, (name, description, kind) in {**resources.TEMPLATES, **more}.items()
         ]
     )
 

@@ -1,7 +1,7 @@
 """The vocabularies: each a set of tools, switched on by name."""
 
 from bide.mcpserver.tool import Tool
-from bide.mcpserver.toolsets import core, handles
+from bide.mcpserver.toolsets import core, handles, llm
 from bide.mcpserver.toolsets.bash import BashTool
 from bide.mcpserver.toolsets.job import JobTools
 from bide.mcpserver.toolsets.process.tools import ProcessTools
@@ -19,4 +19,5 @@ def made(settings: Settings | None = None) -> dict[str, tuple[Tool, ...]]:
         "sessions": SessionTools(settings.sessions).tools(),
         "process": ProcessTools(settings.mcp.process).tools(),
         "handles": handles.tools(settings.mcp.handles),
+        "llm": llm.tools(),
     }
