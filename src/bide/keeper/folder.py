@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from bide.keeper import told
 from bide.model.errors import BideError
 from bide.model.job import Job
 from bide.model.messages import job_from_json, job_to_json
@@ -68,8 +69,8 @@ def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
         for name in () if made else _fifos(job):
             os.mkfifo(f"{path}/{name}", 0o600)
         if orders.input is not None:
-            append_input(path, orders.input)
-            close_input(path)
+            told.append(path, orders.input)
+            told.close(path)
         _write(f"{path}/spec", _spec(job, orders), 0 if made else os.O_CREAT | os.O_EXCL)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
