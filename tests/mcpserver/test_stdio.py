@@ -17,7 +17,6 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.mcpserver.clients import ERAS, Agent
 from tests.support import homes
-from tests.support.gates import Gate
 from tests.support.patience import eventually
 
 import bide
@@ -50,57 +49,13 @@ async def served(home: Path) -> AsyncIterator[Path]:
         yield home
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_client_notices_nothing_when_the_daemon_is_killed(
-    served: Path, tmp_path: Path, gate: Gate, era: str
-) -> None:
-    async with started(served, era) as ai:
-        answers: list[dict[str, object]] = []
-
-        async def run() -> None:
-            answers.append(await ai.data("run", command=f"echo ran >> {tmp_path}/ran; {gate.wait}; echo done", wait=60))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(run)
-            await eventually((tmp_path / "ran").exists)
-            await homes.kill_daemon(served)
-            await anyio.sleep(0.1)
-            gate.open()
-        assert (answers[0]["exit_code"], answers[0]["out"]["text"]) == (0, "done\n")  # type: ignore[index]
-        assert (tmp_path / "ran").read_text() == "ran\n"
-        assert "joined" not in answers[0]  # it is the one that this very call started
-        assert (await ai.data("run", command="echo again"))["exit_code"] == 0
-
-
 def copier_of(home: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-async def test_a_client_that_dies_in_an_await_harms_no_job(served: Path, gate: Gate) -> None:
-    async with started(served, ERAS[0]) as ai:
-        job = (await ai.data("run", command=f"{gate.wait}; echo fine", background=True))["job"]
-    with copier_of(served) as copier:
-        assert copier.stdin is not None
-        assert copier.stdout is not None
-        call = {
-            "jsonrpc": "2.0",
-            "id": 2,
-            "method": "tools/call",
-            "params": {"name": "await", "arguments": {"jobs": [job]}},
-        }
-        for message in (INITIALIZE, INITIALIZED, call):
-            copier.stdin.write(json.dumps(message).encode() + b"\n")
-        copier.stdin.flush()
-        copier.stdout.readline()
-        copier.kill()
-    async with started(served, ERAS[0]) as ai:
-        gate.open()
-        assert (await ai.data("await", jobs=[job]))["out"]["text"] == "fine\n"
-
-
 def ask(home: Path, *messages: object, tools: str = "core") -> list[dict[str, Any]]:
-    """What the copier answers to a client that says this and leaves."""
-    words = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+    """What the copier answers to a client that says this, in these bytes or as JSON, and leaves."""
+    words = b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in messages)
     done = subprocess.run(command(home, "--tools", tools), input=words, capture_output=True, check=True, timeout=30)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -156,10 +111,36 @@ async def test_183_what_is_known_from_last_time_is_spelled_for_each_client(serve
         assert names("gemini-cli-mcp-client")[0] == "process.run"
 
 
+NOT_MESSAGES: list[object] = [
+    {"jsonrpc": "2.0"},
+    7,
+    [],
+    "x",
+    {"id": {}, "method": 3},
+    {"jsonrpc": "2.0", "id": True, "method": "initialize", "params": []},
+    {"jsonrpc": "2.0", "id": "\ud800", "method": "tools/list", "params": {"_meta": 3}},
+    {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": None},
+    {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": {}}},
+    b"[" * 100_000,
+    b"\xff\x00",
+]
+
+
 async def test_what_is_no_message_does_no_harm(served: Path) -> None:
-    words: list[object] = [{"jsonrpc": "2.0"}, 7, [], "x", {"id": {}, "method": 3}, INITIALIZE, INITIALIZED]
-    answers = ask(served, *words, {"jsonrpc": "2.0", "id": 9, "method": "no/such/method"})
-    assert [answer.get("id") for answer in answers if answer.get("id") in (1, 9)] == [1, 9]
+    half = {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": "\udcff"}}
+    last = {"jsonrpc": "2.0", "id": 9, "method": "no/such/method"}
+    answers = ask(served, *NOT_MESSAGES, INITIALIZE, INITIALIZED, half, last)
+    assert [answer.get("id") for answer in answers if answer.get("id") in (1, 8, 9)] == [1, 8, 9]
+
+
+@pytest.mark.parametrize("given", ["nope", "core,nope", ",", ""])
+def test_an_unknown_toolset_is_said_before_anything_is_started(home: Path, given: str) -> None:
+    done = subprocess.run([*command(home), "--tools", given], capture_output=True, check=False, timeout=30)
+    assert done.returncode == 2
+    assert b"no toolset " in done.stderr
+    assert b"known are core, " in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert not home.exists()
 
 
 async def test_the_settings_of_a_home_hold_for_the_toolsets(home: Path) -> None:

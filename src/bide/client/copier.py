@@ -174,16 +174,35 @@ class Lines:
 
 
 def _read(line: bytes) -> "Json":
+    """A message, as far as we look into it: where it has no object but should, an empty one. The server refuses it."""
     try:
         found: Json = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return found if type(found) is dict else {}
+    if type(found) is not dict:
+        return {}
+    params = found.get("params")
+    if type(params) is not dict:
+        return {**found, "params": {}}
+    return found if type(params.get("_meta", {})) is dict else {**found, "params": {**params, "_meta": {}}}
 
 
 def _id(message: "Json") -> str | None:
-    """The id of a message as a key: 1 and "1" are two. Nothing else can be an id."""
-    return json.dumps(message["id"]) if isinstance(message.get("id"), str | int) else None
+    """The id of a message as a key: 1 and "1" are two. Nothing else can be an id, and what no answer can name is none."""
+    id_ = message.get("id")
+    if type(id_) is not str and type(id_) is not int:
+        return None
+    key = json.dumps(id_)
+    return None if "\\ud" in key and not _is_text(id_) else key
+
+
+def _is_text(word: str) -> bool:
+    """Whether it has no half of a character, which cannot be written."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _write(data: bytes) -> None:

@@ -18,10 +18,11 @@ import mcp_types as types
 from anyio.abc import ByteReceiveStream, ByteSendStream, TaskGroup
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import arguments, llmresources, patience, resources, spelling, toolsets
+from bide.mcpserver import arguments, llmresources, patience, refusal, resources, spelling, toolsets
 from bide.mcpserver.protocol import fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
 from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
@@ -79,16 +80,20 @@ class Door:
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as group:
-            group.start_soon(frames.receive, source, incoming)
+            group.start_soon(frames.receive, source, incoming, write.clone())
             group.start_soon(frames.transmit, sink, outgoing)
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller)
             group.cancel_scope.cancel()
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
         """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""
-        caller: Caller = ctx.lifespan_context
+        asked = _known(ctx).toolsets
+        names = tuple(self._toolsets) if asked == ("all",) else asked
+        unknown = [name for name in names if name not in self._toolsets]
+        if unknown:
+            raise MCPError(code=types.INVALID_PARAMS, message=refusal.no_toolset(unknown[0], self._toolsets))
         found: dict[str, Tool] = {}
-        for name in caller.toolsets:
+        for name in names:
             for tool in self._toolsets[name]:
                 if tool.wider or tool.name not in found:
                     found[tool.name] = tool
@@ -181,7 +186,7 @@ async def _answered(tool: Tool, call: Call, given: dict[str, Any]) -> types.Call
         return results.result(await tool.act(call, given))
     except BideError as error:
         return results.result(tool.refuse(error))
-    except (OSError, ValueError) as error:
+    except Exception as error:
         log.exception("a tool call failed")
         return results.result(tool.refuse(InternalError(detail=str(error))))
 
