@@ -20,13 +20,13 @@ TOOLSETS = toolsets.made()
 TOOLS = {(name, tool.name): tool for name, tools in TOOLSETS.items() for tool in tools}
 Named = tuple[str, str]
 SOME = settings(
-    max_examples=len(TOOLS) * 5,
+    max_examples=len(TOOLS) * 3,
     deadline=None,
     database=None,
     derandomize=True,  # what breaks, breaks in every run
     suppress_health_check=list(HealthCheck),
 )
-MANY = settings(SOME, max_examples=len(TOOLS) * 50, derandomize=False, print_blob=True)
+MANY = settings(SOME, max_examples=len(TOOLS) * 30, derandomize=False, print_blob=True)
 
 
 @pytest.fixture

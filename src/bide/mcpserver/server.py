@@ -200,4 +200,6 @@ def _known(ctx: Any) -> Caller:
     cwd = said.get("bide-folder", caller.cwd)
     owner = said.get("bide-owner") or caller.owner or owner_of(client, cwd)
     scope = said.get("bide-scope", caller.scope)
-    return replace(caller, client=client, cwd=cwd, owner=owner, scope=scope if scope in SCOPES else "own")
+    tools = tuple(name.strip() for name in said.get("bide-tools", "").split(",") if name.strip()) or caller.toolsets
+    granted = scope if scope in SCOPES else "own"
+    return replace(caller, client=client, cwd=cwd, owner=owner, scope=granted, toolsets=tools)
