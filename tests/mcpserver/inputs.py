@@ -1,8 +1,9 @@
 """Arguments for tools, made from their schemas: what fits, however strange, and what does not."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -45,10 +46,11 @@ STRANGE = (
 """Strings that have broken programs. None of them does anything when it is run."""
 EXECUTED = ("command", "code", "args")
 NUMBERS = (0, 1, 5, 5.0, 0.5, 2**31, 2**53 - 1, -1, 2**53, 10**30, -(10**400), 1e308, float("inf"), float("nan"))
+_NESTED: tuple[object, ...] = ([], [[]], ["\x00", 1], {}, {"\x00": {}}, {"a": None})
 _POOL: tuple[object, ...] = (
-    *("", "no", "in\x00side", "y" * 100_000),
+    *("", "no", "in\x00side", "y" * 100_000, True, None),
     *(-1, 1.5, 2**53, -(10**400), 1e308, float("inf"), float("nan")),
-    *(True, None, [], [[]], ["\x00", 1], {}, {"\x00": {}}, {"a": None}),
+    *_NESTED,
 )
 _LEAVES: tuple[object, ...] = (*STRANGE[:6], 0, -1, 1.5, True, None)
 ANYTHING = st.recursive(
@@ -97,6 +99,15 @@ def _list(schema: Json, name: str) -> st.SearchStrategy[list[Any]]:
     return st.lists(fitting(schema["items"], name), min_size=schema.get("minItems", 0), max_size=4)
 
 
+def joined(first: st.SearchStrategy[Json], second: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    """Fields of both; where both have one, the second's."""
+
+    def one(pair: tuple[Json, Json]) -> Json:
+        return {**pair[0], **pair[1]}
+
+    return st.tuples(first, second).map(one)
+
+
 def _object(schema: Json, _: str) -> st.SearchStrategy[Json]:
     known: Json = schema.get("properties", {})
     optional = [key for key in known if key not in schema.get("required", ())]
@@ -116,15 +127,23 @@ def _object(schema: Json, _: str) -> st.SearchStrategy[Json]:
         return fields
     more = ANYTHING if rest is True else fitting(rest)
     keys = st.sampled_from(("A", "PATH", *STRANGE[:14]))
-    return st.builds(lambda one, two: {**two, **one}, fields, st.dictionaries(keys, more, max_size=3))
+    return joined(st.dictionaries(keys, more, max_size=3), fields)
 
 
-_MAKERS: dict[str, Any] = {
+def _boolean(_: Json, __: str) -> st.SearchStrategy[bool]:
+    return st.booleans()
+
+
+def _null(_: Json, __: str) -> st.SearchStrategy[None]:
+    return st.none()
+
+
+_MAKERS: dict[str, Callable[[Json, str], st.SearchStrategy[Any]]] = {
     "string": _string,
     "number": _number,
     "integer": _number,
-    "boolean": lambda *_: st.booleans(),
-    "null": lambda *_: st.none(),
+    "boolean": _boolean,
+    "null": _null,
     "array": _list,
     "object": _object,
 }
@@ -136,13 +155,16 @@ def plain(schema: Json, name: str = "") -> Any:
         return plain(schema["anyOf"][0], name)
     if "enum" in schema:
         return schema["enum"][0]
-    if schema["type"] == "object":
-        return {key: plain(schema["properties"][key], key) for key in schema.get("required", ())}
-    if schema["type"] == "array":
-        return [plain(schema["items"], name)]
-    if schema["type"] in ("number", "integer"):
-        return max(1, schema.get("minimum", 1))
-    return {"string": "true" if name in EXECUTED else "done", "boolean": True, "null": None}[schema["type"]]
+    least: dict[str, Callable[[], object]] = {
+        "object": lambda: {key: plain(schema["properties"][key], key) for key in schema.get("required", ())},
+        "array": lambda: [plain(schema["items"], name)],
+        "number": lambda: max(1, schema.get("minimum", 1)),
+        "integer": lambda: max(1, schema.get("minimum", 1)),
+        "string": lambda: "true" if name in EXECUTED else "done",
+        "boolean": lambda: True,
+        "null": lambda: None,
+    }
+    return least[schema["type"]]()
 
 
 def misfits(schema: Json) -> Iterator[tuple[str, Json]]:
@@ -159,14 +181,18 @@ def misfits(schema: Json) -> Iterator[tuple[str, Json]]:
 
 def wrong(schema: Json) -> list[object]:
     """Values that do not fit, by a judge that is not ours; numbers that JSON cannot carry everywhere fit nowhere."""
-    judge = Draft202012Validator(schema)
     edges = [one[key] + step for one in schema.get("anyOf", [schema]) for key, step in _EDGES.items() if key in one]
-    return [one for one in (*_POOL, *edges) if _is_beyond(one) or not judge.is_valid(one)]
+    return [one for one in (*_POOL, *edges) if _is_beyond(one) or not _is_valid(one, schema)]
 
 
 def is_fitting(arguments: object, schema: Json) -> bool:
     """Whether the schema allows them, by the same judge."""
-    return Draft202012Validator(schema).is_valid(arguments) and not _has_beyond(arguments)
+    return _is_valid(arguments, schema) and not _has_beyond(arguments)
+
+
+def _is_valid(value: object, schema: Json) -> bool:
+    judge: Any = Draft202012Validator(schema)
+    return judge.is_valid(value)
 
 
 _EDGES = {"minimum": -1, "maximum": 1}
@@ -176,7 +202,16 @@ def _is_beyond(value: object) -> bool:
     return isinstance(value, int | float) and not abs(value) < 2**53
 
 
-def _has_beyond(value: Any) -> bool:
-    if isinstance(value, dict | list):
-        return any(map(_has_beyond, value.values() if isinstance(value, dict) else value))
-    return _is_beyond(value)
+def _has_beyond(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_beyond, cast("Json", value).values()))
+    return any(map(_has_beyond, cast("list[object]", value))) if isinstance(value, list) else _is_beyond(value)
+
+
+SETTINGS = settings(
+    deadline=None,
+    database=None,
+    derandomize=True,  # what breaks, breaks in every run
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+"""What the tests of the suite have in common; how many examples each has is its own."""

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mcpserver import inputs
 from tests.mcpserver.wire import OWNER, Wire, wire
@@ -19,14 +19,8 @@ from bide.mcpserver.tool import Json
 TOOLSETS = toolsets.made()
 TOOLS = {(name, tool.name): tool for name, tools in TOOLSETS.items() for tool in tools}
 Named = tuple[str, str]
-SOME = settings(
-    max_examples=len(TOOLS) * 3,
-    deadline=None,
-    database=None,
-    derandomize=True,  # what breaks, breaks in every run
-    suppress_health_check=list(HealthCheck),
-)
-MANY = settings(SOME, max_examples=len(TOOLS) * 30, derandomize=False, print_blob=True)
+SOME = settings(inputs.SETTINGS, max_examples=len(TOOLS) * 3)
+MANY = settings(inputs.SETTINGS, max_examples=len(TOOLS) * 100, derandomize=False, print_blob=True)
 
 
 @pytest.fixture
@@ -88,7 +82,7 @@ def spoilt(named: Named) -> st.SearchStrategy[tuple[Named, Json]]:
     """Arguments of which some are wrong."""
     schema = TOOLS[named].schema
     wrong = st.dictionaries(st.sampled_from([*schema["properties"], "nonsense"]), inputs.ANYTHING, max_size=4)
-    both = st.builds(lambda one, two: {**one, **two}, inputs.fitting(schema), wrong)
+    both = inputs.joined(inputs.fitting(schema), wrong)
     return both.filter(lambda one: not inputs.is_fitting(one, schema)).map(lambda one: (named, one))
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mcpserver import inputs
 from tests.mcpserver.wire import Wire, wire
@@ -76,7 +76,7 @@ PARAMS = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(inputs.SETTINGS, max_examples=150)
 @given(method=st.sampled_from(METHODS), params=PARAMS | st.none())
 async def test_every_request_is_answered(client: Wire, method: str, params: object) -> None:
     answer = await client.request(method, params)

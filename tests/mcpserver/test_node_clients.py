@@ -7,8 +7,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
@@ -28,7 +30,7 @@ REFUSED = 5
 
 pytestmark = [
     pytest.mark.node,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(not NODE.exists(), reason="no clients for node here; 'make clients' installs them"),
 ]
 
@@ -82,11 +84,16 @@ def inspect(tmp_path: Path, server: Json, era: str, *words: str) -> tuple[int, J
     return done.returncode, json.loads(done.stdout)["result"] if done.stdout else {}, done.stderr.decode()
 
 
-async def in_parallel(*work: Any) -> None:
+async def in_parallel(work: Iterable[Callable[[], None]]) -> None:
+    """Do all of it, a few at a time: Inspector takes seconds to start."""
     limiter = anyio.CapacityLimiter(3)
+
+    async def do(one: Callable[[], None]) -> None:
+        await anyio.to_thread.run_sync(one, limiter=limiter)
+
     async with anyio.create_task_group() as group:
         for one in work:
-            group.start_soon(lambda one=one: anyio.to_thread.run_sync(one, limiter=limiter))
+            group.start_soon(do, one)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -96,22 +103,22 @@ async def test_inspector_finds_no_fault_in_any_schema(home: Path, port: int, tmp
         assert (status, complaints) == (0, ""), (server["label"], complaints)
         assert [tool["name"] for tool in answer["tools"]] == plans.tools(toolset)
 
-    names = toolsets.made()
-    servers = [(make, name) for name in names for make in (over_stdio(home, name), over_http(home, port, name))]
-    await in_parallel(*(lambda server=server, name=name: check(server, name) for server, name in servers))
+    served = {name: (over_stdio(home, name), over_http(home, port, name)) for name in toolsets.made()}
+    await in_parallel(partial(check, server, name) for name, servers in served.items() for server in servers)
 
 
 def filled(value: Any, kept: Json) -> Any:
-    """Arguments with what earlier calls left, and as the command line takes them."""
+    """An argument, with what earlier calls left."""
     if isinstance(value, list):
-        return [filled(one, kept) for one in value]
+        return [filled(one, kept) for one in cast("list[Any]", value)]
     return kept[value[1:]] if isinstance(value, str) and value.startswith("$") else value
 
 
 def at(data: Any, path: str) -> Any:
-    for key in path.split("."):
-        data = data[int(key)] if isinstance(data, list) else data[key]
-    return data
+    """What is there in an answer: `jobs.0.name`."""
+    key, _, rest = path.partition(".")
+    inner: Any = data[int(key) if key.isdecimal() else key]
+    return at(inner, rest) if rest else inner
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -130,4 +137,4 @@ async def test_inspector_uses_every_tool(home: Path, port: int, tmp_path: Path, 
 
     # Each transport with the era that its clients mostly speak.
     made = {name: over_stdio(home, name) if era == ERAS[0] else over_http(home, port, name) for name in plans.CALLS}
-    await in_parallel(*(lambda name=name: use(made[name], plans.CALLS[name]) for name in plans.CALLS))
+    await in_parallel(partial(use, made[name], calls) for name, calls in plans.CALLS.items())

@@ -181,28 +181,18 @@ def _read(line: bytes) -> "Json":
         return {}
     if type(found) is not dict:
         return {}
-    params = found.get("params")
-    if type(params) is not dict:
-        return {**found, "params": {}}
-    return found if type(params.get("_meta", {})) is dict else {**found, "params": {**params, "_meta": {}}}
+    params: Json = found["params"] if type(found.get("params")) is dict else {}
+    if type(params.get("_meta", {})) is not dict:
+        params = {**params, "_meta": {}}
+    return {**found, "params": params}
 
 
 def _id(message: "Json") -> str | None:
     """The id of a message as a key: 1 and "1" are two. Nothing else can be an id, and what no answer can name is none."""
     id_ = message.get("id")
-    if type(id_) is not str and type(id_) is not int:
-        return None
-    key = json.dumps(id_)
-    return None if "\\ud" in key and not _is_text(id_) else key
-
-
-def _is_text(word: str) -> bool:
-    """Whether it has no half of a character, which cannot be written."""
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    if type(id_) is str:
+        return None if any("\ud800" <= letter <= "\udfff" for letter in id_) else json.dumps(id_)
+    return json.dumps(id_) if type(id_) is int else None
 
 
 def _write(data: bytes) -> None:
