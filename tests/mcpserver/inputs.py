@@ -46,7 +46,7 @@ STRANGE = (
 """Strings that have broken programs. None of them does anything when it is run."""
 EXECUTED = ("command", "code", "args")
 NUMBERS = (0, 1, 5, 5.0, 0.5, 2**31, 2**53 - 1, -1, 2**53, 10**30, -(10**400), 1e308, float("inf"), float("nan"))
-_NESTED: tuple[object, ...] = ([], [[]], ["\x00", 1], {}, {"\x00": {}}, {"a": None})
+_NESTED: list[Any] = [[], [[]], ["\x00", 1], {}, {"\x00": {}}, {"a": None}]
 _POOL: tuple[object, ...] = (
     *("", "no", "in\x00side", "y" * 100_000, True, None),
     *(-1, 1.5, 2**53, -(10**400), 1e308, float("inf"), float("nan")),

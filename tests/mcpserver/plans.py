@@ -1,6 +1,6 @@
 """What a client does with every tool of every toolset, and what must hold then."""
 
-from typing import Any
+from typing import Any, cast
 
 from bide.mcpserver import spelling, toolsets
 from bide.mcpserver.tool import Json
@@ -79,3 +79,29 @@ def tools(toolset: str) -> list[str]:
 def used(toolset: str) -> set[str]:
     """The tools that the plan uses and that are not refused there."""
     return {spelling.meant(call["tool"]) for call in CALLS[toolset] if not call.get("refused")}
+
+
+def filled(arguments: Json, kept: Json) -> Json:
+    """Arguments, with what earlier calls left in place of their names."""
+
+    def one(value: Any) -> Any:
+        if isinstance(value, list):
+            return [one(inner) for inner in cast("list[Any]", value)]
+        return kept[value[1:]] if isinstance(value, str) and value.startswith("$") else value
+
+    return {key: one(value) for key, value in arguments.items()}
+
+
+def check(call: Json, text: str, data: Json, kept: Json) -> None:
+    """Whether an answer is what it must be; what later calls use is kept."""
+    assert call.get("says", "") in text
+    for path, value in call.get("holds", {}).items():
+        assert _at(data, path) == value, (call, data)
+    kept |= {name: _at(data, path) for name, path in call.get("keep", {}).items()}
+
+
+def _at(data: Any, path: str) -> Any:
+    """What is there in an answer: `jobs.0.name`."""
+    key, _, rest = path.partition(".")
+    inner: Any = data[int(key) if key.isdecimal() else key]
+    return _at(inner, rest) if rest else inner
