@@ -68,7 +68,30 @@ CALLS: dict[str, list[Json]] = {
         _call("terminal", {"action": "abort", "id": "t1"}, holds={"state": "stopped"}),
         _call("await", {}, refused=True, says="At least one handle ID required"),
     ],
+    "llm": [
+        _call("session_create", {"cli": "claude", "description": "mine"}, keep={"id": "session.id"}),
+        _call("session_list", {"cli": "claude"}, says="mine"),
+        _call("session_get", {"sessionId": "$id"}, says="mine"),
+        _call("session_set_active", {"cli": "claude", "sessionId": "$id"}),
+        _call("session_delete", {"sessionId": "$id"}),
+        _call("session_clear_all", {"cli": "claude"}),
+        _call("list_models"),
+        _call("approval_list", {"limit": 1}),
+        _call("llm_process_health"),
+        _call("llm_job_status", {"jobId": "none"}, refused=True),
+    ],
 }
+
+
+_ASKS = ("_request", "_request_async")
+OUTSIDE = frozenset(
+    {
+        *(tool.name for tool in toolsets.made()["llm"] if tool.name.endswith(_ASKS)),
+        *("cli_versions", "cli_upgrade", "llm_job_cancel", "llm_job_result", "llm_job_status", "llm_job_watch"),
+        "llm_request_result",
+    }
+)
+"""Tools that start programs of others, which cost money or change the machine, and those for what these said."""
 
 
 def tools(toolset: str) -> list[str]:
