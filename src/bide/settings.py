@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 from bide.model.errors import BadSettings
 from bide.model.fields import LARGEST
+from bide.model.notify import FLAGS, Notify
 
 MIB = 1024 * 1024
 FILE = "config.toml"
@@ -71,6 +72,61 @@ class McpSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SinkSettings:
+    """Somebody who is told of jobs by being called: a webhook, a command, the desktop."""
+
+    webhook: str = ""
+    """Post each message to this URL."""
+    secret: str = ""
+    """Sign what is posted with this."""
+    command: tuple[str, ...] = ()
+    """Run this, with the message on its stdin."""
+    desktop: bool = False
+    """Show a desktop notification."""
+    owner: str = ""
+    """Tell of this owner's jobs alone; of everybody's if not given."""
+    all: bool = False
+    """Also of what its owner was told already, or watches."""
+    gather: timedelta = timedelta(seconds=1)
+    """Wait this long for more, so that what happens together is one message."""
+    on_success: bool | None = None
+    on_failure: bool | None = None
+    on_kill: bool | None = None
+    on_waiting: bool | None = None
+    on_ready: bool | None = None
+    on_stalled: bool | None = None
+    on_error: bool | None = None
+    on_content: bool | None = None
+
+    @property
+    def notify(self) -> Notify:
+        """What it wants to be told."""
+        return Notify(**{flag: getattr(self, flag) for flag in FLAGS})
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxSettings:
+    """What is told of jobs, where neither a job nor who is told says otherwise."""
+
+    on_success: bool = True
+    on_failure: bool = True
+    on_kill: bool = False
+    on_waiting: bool = True
+    on_ready: bool = True
+    on_stalled: bool = True
+    on_error: bool = False
+    on_content: bool = False
+    stalled_after: timedelta = timedelta(minutes=10)
+    """A job that wrote nothing for this long is stalled; with '0s' none ever is."""
+    sinks: Mapping[str, SinkSettings] = field(default_factory=dict[str, SinkSettings])
+
+    @property
+    def notify(self) -> Notify:
+        """What is told."""
+        return Notify(**{flag: getattr(self, flag) for flag in FLAGS})
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set for a home."""
 
@@ -78,6 +134,7 @@ class Settings:
     sessions: SessionSettings = field(default_factory=SessionSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
+    outbox: OutboxSettings = field(default_factory=OutboxSettings)
 
 
 def load(home: str) -> Settings:
@@ -118,6 +175,8 @@ def _filled(default: T, found: Mapping[str, Any], path: str, within: str) -> T:
 
 
 def _value(default: object, value: object, path: str, name: str) -> object:
+    if name.startswith("outbox."):
+        return _of_outbox(default, value, path, name)
     if is_dataclass(default):
         if not isinstance(value, dict):
             raise BadSettings(path=path, detail=f"{name!r} is a section, written [{name}]")
@@ -132,6 +191,40 @@ def _value(default: object, value: object, path: str, name: str) -> object:
     if name.endswith("bytes"):
         return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M', '5G' or '1T'")
     return _checked(_whole(value), path, name, "a whole number")
+
+
+def _of_outbox(default: object, value: object, path: str, name: str) -> object:
+    if name == "outbox.sinks":
+        return _sinks(value, path, name)
+    if isinstance(default, timedelta):
+        return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'")
+    return _plain(default, value, path, name)
+
+
+def _sinks(value: object, path: str, name: str) -> Mapping[str, SinkSettings]:
+    found = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in found.values()):
+        raise BadSettings(path=path, detail=f"{name!r} has a section for each sink, written [{name}.NAME]")
+    sinks: dict[str, SinkSettings] = {}
+    for key, section in found.items():
+        within = f"{name}.{key}"
+        sink = _filled(SinkSettings(), cast("dict[str, Any]", section), path, f"{within}.")
+        if sum(map(bool, (sink.webhook, sink.command, sink.desktop))) != 1:
+            raise BadSettings(path=path, detail=f"{within!r} needs one of webhook, command or desktop = true")
+        if sink.webhook and not sink.webhook.startswith(("http://", "https://")):
+            raise BadSettings(path=path, detail=f"'{within}.webhook' must be an http or https URL")
+        sinks[key] = sink
+    return sinks
+
+
+def _plain(default: object, value: object, path: str, name: str) -> object:
+    if isinstance(default, str):
+        return _checked(value if isinstance(value, str) and value else None, path, name, "a text that is not empty")
+    if isinstance(default, tuple):
+        words = cast("list[object]", value) if isinstance(value, list) else []
+        right = bool(words) and all(isinstance(word, str) for word in words)
+        return _checked(tuple(words) if right else None, path, name, "a list of words")
+    return _checked(value if isinstance(value, bool) else None, path, name, "true or false")
 
 
 def _checked(value: T | None, path: str, name: str, what: str) -> T:

@@ -17,6 +17,7 @@ from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.client.attending import attending
 from bide.client.groups import RemoteGroups
 from bide.client.http1 import quote
+from bide.client.outbox import RemoteOutbox
 from bide.client.sessions import RemoteSessions
 from bide.client.transport import Transport
 from bide.model.answers import collected_from_json, slice_from_json, waited_from_json
@@ -42,6 +43,7 @@ class RemoteJobs:
         self.groups: RemoteGroups = RemoteGroups(transport)
         self.services: RemoteServices = RemoteServices(transport)
         self.sessions: RemoteSessions = RemoteSessions(transport)
+        self.outbox: RemoteOutbox = RemoteOutbox(transport)
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""

@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import arguments, patience, resources, toolsets
+from bide.mcpserver import arguments, patience, resources, riding, toolsets
 from bide.mcpserver.prompts import PROMPTS
 from bide.mcpserver.scope import Arrivals, Own, owner_of
 from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of
@@ -70,6 +70,9 @@ class Door:
             group.start_soon(_transmit, sink, outgoing)
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller)
             group.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            # What the last answer carried may never have been read.
+            await self._jobs.outbox.release(f"mcp:{caller.connection}")
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
         """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool."""
@@ -103,7 +106,15 @@ class Door:
             later=lambda act: self._group.start_soon(_quietly, act),
             longest=patience.longest(caller.client, caller.patience),
         )
-        return await _answered(tool.act, call, given)
+        return await _answered(lambda: self._done(tool, call, given))
+
+    async def _done(self, tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
+        if tool in self._toolsets["core"]:
+            return await riding.ridden(self._jobs.outbox, call, lambda: tool.act(call, given))
+        with self._jobs.outbox.answering(call.caller.owner) as told:
+            answer = await tool.act(call, given)
+            self._jobs.outbox.told(told, carrier=riding.carrier_of(call))
+        return answer
 
     def _own(self, caller: Caller) -> Own:
         return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()))
@@ -179,11 +190,9 @@ async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
         log.info("what was to be done later came to nothing: %s", error)
 
 
-async def _answered(
-    act: Callable[[Call, dict[str, Any]], Awaitable[Answer]], call: Call, given: dict[str, Any]
-) -> types.CallToolResult:
+async def _answered(act: Callable[[], Awaitable[Answer]]) -> types.CallToolResult:
     try:
-        answer = await act(call, given)
+        answer = await act()
     except BideError as error:
         return _refused(error.code, str(error))
     except (OSError, ValueError) as error:

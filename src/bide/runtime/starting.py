@@ -42,7 +42,7 @@ async def run(core: Core, request: Request) -> Ran:
     request = lineage.owned(core, entering.owned(core, request))
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
-    with _awaiting(None if request.background else live):
+    with _awaiting(core, None if request.background else live):
         return await answer(core, request, live, joined)
 
 
@@ -191,6 +191,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         lifetime=request.lifetime,
         ttl=request.ttl,
         service=request.service,
+        notify=request.notify,
     )
     job = Job(
         id=job_id,
@@ -287,12 +288,13 @@ def _now(core: Core, live: Live | None, joined: Job | None) -> Job:
 
 
 @contextmanager
-def _awaiting(live: Live | None) -> Generator[None]:
+def _awaiting(core: Core, live: Live | None) -> Generator[None]:
     """While inside, its end is as good as told."""
     if live is not None:
         live.awaited += 1
     try:
-        yield
+        with core.watches.watching([] if live is None else [live.job]):
+            yield
     finally:
         if live is not None:
             live.awaited -= 1
