@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 
 import anyio
@@ -12,17 +10,8 @@ from bide.api import Filter, Jobs
 from bide.model.errors import JobForgotten, JobNotFound
 from bide.model.job import ID_PATTERN, Job
 
-_OWNER_MAX = 100
 REGISTER_SECONDS = 1.0
 """How long an id that is not known may take to become known: the calls of one batch arrive in any order."""
-
-
-def owner_of(client: str, folder: str) -> str:
-    """Who a client is that has no name of its own: the program and the folder it works in, the same after its restart."""
-    name = f"{re.sub(r'[^A-Za-z0-9._-]', '-', client) or 'mcp'}@{re.sub(r'[^A-Za-z0-9._/-]', '-', folder)}"
-    if len(name) <= _OWNER_MAX:
-        return name
-    return f"{name[:40]}-{hashlib.sha256(name.encode()).hexdigest()[:20]}"
 
 
 class Own:

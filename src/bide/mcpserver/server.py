@@ -22,9 +22,10 @@ from mcp.shared.message import SessionMessage
 from bide.api import Jobs
 from bide.mcpserver import arguments, patience, resources, riding, toolsets
 from bide.mcpserver.prompts import PROMPTS
-from bide.mcpserver.scope import Arrivals, Own, owner_of
+from bide.mcpserver.scope import Arrivals, Own
 from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of
 from bide.model.errors import BideError
+from bide.model.owners import owner_of
 from bide.version import VERSION
 
 log = logging.getLogger(__name__)
