@@ -175,12 +175,14 @@ def _filled(default: T, found: Mapping[str, Any], path: str, within: str) -> T:
 
 
 def _value(default: object, value: object, path: str, name: str) -> object:
-    if name.startswith("outbox."):
-        return _of_outbox(default, value, path, name)
     if is_dataclass(default):
         if not isinstance(value, dict):
             raise BadSettings(path=path, detail=f"{name!r} is a section, written [{name}]")
         return _filled(default, cast("dict[str, Any]", value), path, f"{name}.")
+    return _of_outbox(default, value, path, name) if name.startswith("outbox.") else _number(default, value, path, name)
+
+
+def _number(default: object, value: object, path: str, name: str) -> object:
     if isinstance(default, timedelta):
         return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'")
     if isinstance(default, Mapping):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import anyio
-from tests.mcpserver.clients import Agent, agent
+from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support.gates import Gate
 
 from bide.api import Jobs
@@ -12,7 +12,7 @@ from bide.api import Jobs
 async def settled(jobs: Jobs, owner: str) -> None:
     """Return when something is due to this owner."""
     with anyio.fail_after(5):
-        while not any(one.consumer == owner and one.due for one in await jobs.outbox.list()):
+        while not any(one.consumer == owner and one.due for one in await jobs.outbox.list()):  # noqa: ASYNC110
             await anyio.sleep(0.01)
 
 
@@ -27,7 +27,7 @@ async def test_36_an_end_rides_on_the_next_answer_in_text_and_in_data_and_is_not
         job = await started(ai, "echo broken >&2; exit 7", name="check")
         await settled(jobs_here, "ann")
         answer = await ai.ask("jobs", name="nothing")
-        text, data = answer.content[0].text, answer.structured_content or {}  # type: ignore[union-attr]
+        text, data = text_of(answer), answer.structured_content or {}
         assert f"{job} (check) exited with 7" in text
         assert "| broken" in text
         (told,) = data["notices"]
@@ -36,7 +36,9 @@ async def test_36_an_end_rides_on_the_next_answer_in_text_and_in_data_and_is_not
         assert "notices" not in again
 
 
-async def test_what_an_answer_tells_by_itself_does_not_ride_on_it_or_on_the_next(jobs_here: Jobs, tmp_path: Path) -> None:
+async def test_what_an_answer_tells_by_itself_does_not_ride_on_it_or_on_the_next(
+    jobs_here: Jobs, tmp_path: Path
+) -> None:
     async with agent(jobs_here, tmp_path, owner="ann") as ai:
         assert "notices" not in await ai.data("run", command="true")
         job = await started(ai, "true")

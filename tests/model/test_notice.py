@@ -85,7 +85,7 @@ def test_the_first_who_says_something_decides() -> None:
 )
 def test_what_is_due(delivery: dict[str, object], *, due: bool) -> None:
     one = Delivery(notice(JOB, What.READY, NOW), "ann")
-    assert is_due(replace(one, **delivery), NOW) is due  # pyright: ignore[reportArgumentType] - a table of fields
+    assert is_due(replace(one, **delivery), NOW) is due
 
 
 def test_the_most_severe_comes_first_and_then_the_oldest() -> None:
@@ -96,7 +96,13 @@ def test_the_most_severe_comes_first_and_then_the_oldest() -> None:
         Delivery(notice(JOB, What.WAITING, NOW - timedelta(seconds=1), place=2), "ann"),
         Delivery(notice_of_end(replace(ended(Reason.LOST, None), id=JobId("j2"))), "ann"),
     ]
-    assert [one.notice.id for one in in_order(found)] == ["j2:end", "j1:end", "j1:waiting:2", "j1:waiting:4", "j1:ready"]
+    assert [one.notice.id for one in in_order(found)] == [
+        "j2:end",
+        "j1:end",
+        "j1:waiting:2",
+        "j1:waiting:4",
+        "j1:ready",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ async def ran(jobs: Jobs, command: str = "true", **options: object) -> str:
 
 async def test_36_an_end_that_nobody_watched_is_told_until_it_is_acknowledged_and_then_never_again(jobs: Jobs) -> None:
     job = await ran(jobs, "echo out; echo oh no >&2; exit 3", name="check", label="night")
+    message = await due(jobs)
     for _ in range(2):
         message = await due(jobs)
         (told,) = message.items

@@ -33,7 +33,10 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--timeout", metavar="D", type=parse_ms, help="with --follow: at most this long (status 75)")
     parser.add_argument("--owner", metavar="O", help="of whose jobs (default: $BIDE_OWNER, else user)")
     parser.add_argument(
-        "--as", dest="consumer", metavar="NAME", help="be told as NAME, of everybody's jobs or of --owner's, from now on"
+        "--as",
+        dest="consumer",
+        metavar="NAME",
+        help="be told as NAME, of everybody's jobs or of --owner's, from now on",
     )
     parser.examples(
         "bide events                      # what is due to you, now",

@@ -40,7 +40,9 @@ def execute(args: "Namespace", link: "Link") -> int:  # noqa: ARG001 - the signa
     path = os.path.abspath(os.path.expanduser(FILES[args.client]))
     home = os.path.abspath(args.home) if args.home else None
     text = read_file(path)
-    changed = json.dumps(_changed(_read(text, path), args.client, home, wanted=args.action == "install"), indent=2) + "\n"
+    changed = (
+        json.dumps(_changed(_read(text, path), args.client, home, wanted=args.action == "install"), indent=2) + "\n"
+    )
     if args.print:
         print(changed, end="")
         return 0

@@ -14,14 +14,17 @@ from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
 
 REPORT_SECONDS = 10.0
+OFTEN_SECONDS = 0.5
 
 
-async def wait_reporting(call: Call, ids: Sequence[str], mode: Mode, until: Until, longest: timedelta) -> Waited:
-    """Wait, and report progress meanwhile."""
+async def wait_reporting(
+    call: Call, ids: Sequence[str], mode: Mode, until: Until, longest: timedelta, *, often: bool = False
+) -> Waited:
+    """Wait, and report progress meanwhile; `often` begins at once and goes on every half second."""
     known = await call.own.ids(ids)
     outcome: list[Waited | BideError] = []
     async with anyio.create_task_group() as group:
-        group.start_soon(_report, call, ids)
+        group.start_soon(_report, call, ids, often)
         try:
             outcome.append(await call.jobs.wait(known, mode=mode, until=until, timeout=longest))
         except BideError as error:
@@ -33,9 +36,12 @@ async def wait_reporting(call: Call, ids: Sequence[str], mode: Mode, until: Unti
     return answer
 
 
-async def _report(call: Call, ids: Sequence[str]) -> None:
+async def _report(call: Call, ids: Sequence[str], often: bool) -> None:  # noqa: FBT001 - a task has no keywords
     began = time.monotonic()
     while True:
-        await anyio.sleep(REPORT_SECONDS)
+        if not often:
+            await anyio.sleep(REPORT_SECONDS)
         passed = time.monotonic() - began
         await call.progress(passed, f"waiting for {', '.join(ids[:3])}; {passed:.0f} s so far")
+        if often:
+            await anyio.sleep(OFTEN_SECONDS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -9,8 +11,10 @@ from bide.model.job import Job
 from bide.model.notice import Notice, notice_of_end
 from bide.model.notify import Notify, What, is_wanted
 from bide.runtime.keeping import Keeping
-from bide.settings import OutboxSettings
+from bide.settings import OutboxSettings, SinkSettings
 from bide.store.outbox import Announcement
+
+log = logging.getLogger(__name__)
 
 SINK = "sink:"
 """Before the name of a sink, as a consumer."""
@@ -18,6 +22,13 @@ OWN = "bide"
 """The owner of jobs that bide starts to tell somebody; nobody is told of those."""
 PROBE = "ready of "
 """Before the key of a job that looks whether a service is ready."""
+
+
+def _can_be_told(name: str, sink: SinkSettings) -> bool:
+    if sink.desktop and shutil.which("notify-send") is None:
+        log.warning("the sink %r is off: there is no notify-send on this machine", name)
+        return False
+    return True
 
 
 class Consumers:
@@ -30,7 +41,7 @@ class Consumers:
         self.asked: dict[str, str | None] = keeping.store.outbox.consumers()
         """Who asked, and of whose jobs (`None`: everybody's)."""
         self.sinks: dict[str, str | None] = {
-            f"{SINK}{name}": sink.owner or None for name, sink in settings.sinks.items()
+            f"{SINK}{name}": sink.owner or None for name, sink in settings.sinks.items() if _can_be_told(name, sink)
         }
         keeping.announce = self.of_end
         keeping.kept_anew = self.put_back

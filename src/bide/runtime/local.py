@@ -32,6 +32,7 @@ from bide.runtime import (
     reading,
     recovery,
     services,
+    sinks,
     starting,
     trimming,
     waiting,
@@ -223,6 +224,7 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
         jobs = LocalJobs(core, consumers)
         noticing.watch(core, consumers)
         core.hub.spawn(jobs.retention.run)
+        sinks.serve(jobs.outbox)
         try:
             yield jobs
         finally:

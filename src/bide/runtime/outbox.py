@@ -72,10 +72,14 @@ class LocalOutbox:
                     await self.core.hub.settled(self.core.store.outbox.carry(consumer, message.ids, carrier, now()))
             return message
 
-    async def _due(self, consumer: str, limit: int, room: int) -> Message:
+    async def written(self) -> None:
+        """Return when what somebody was told is in the rows."""
         told = self.core.seen.write()
         if told is not None:
             await self.core.hub.settled(told)
+
+    async def _due(self, consumer: str, limit: int, room: int) -> Message:
+        await self.written()
         found = self.fitting(consumer, self.core.store.outbox.due(consumer, now(), _LOOK_AT))
         return self.message(consumer, found[:limit], room, more=len(found) - limit)
 
@@ -141,9 +145,7 @@ class LocalOutbox:
     @with_sound_store
     async def list(self) -> tuple[Outlook, ...]:
         """See api.Outbox.list."""
-        told = self.core.seen.write()
-        if told is not None:
-            await self.core.hub.settled(told)
+        await self.written()
         found = self.core.store.outbox.outlooks()
         others = {**self.consumers.asked, **self.consumers.sinks}
         names = sorted({*found, *others})

@@ -55,6 +55,10 @@ class OutboxRows:
         values: Values = {"consumer": consumer, "now": to_ms(now), "lapsed": to_ms(now - LEASE), "limit": limit}
         return [_to_delivery(row) for row in self._rows(QUERIES["due_deliveries"], values)]
 
+    def carried(self, consumer: str) -> list[Delivery]:
+        """What was being handed to a consumer."""
+        return [_to_delivery(row) for row in self._rows(QUERIES["carried_deliveries"], {"consumer": consumer})]
+
     def next_retry(self, consumer: str) -> datetime | None:
         """When something is to be tried again."""
         found = self._rows(QUERIES["next_retry"], {"consumer": consumer})[0][0]

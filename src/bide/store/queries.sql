@@ -315,3 +315,9 @@ DELETE FROM consumers WHERE name = :name
 -- drop_deliveries
 -- Remove all that there was to tell somebody.
 DELETE FROM outbox WHERE consumer = :name
+
+-- carried_deliveries
+-- What was being handed to a consumer.
+SELECT job, consumer, id, what, level, at, detail, state, tries, next_at, carrier, carried_at
+FROM outbox INDEXED BY outbox_open
+WHERE consumer = :consumer AND state IN ('due', 'carried') AND state = 'carried' ORDER BY level DESC, at
