@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.shell import Shell
@@ -79,7 +80,7 @@ def test_events_as_somebody_else_sees_everybody(bide: Shell, tmp_path: Path) -> 
     assert f"{name}: 0 due" in bide.out("inbox", "--all")
 
 
-def hook(bide: Shell, point: str, tmp_path: Path, client: str = "claude", session: str = "s1") -> dict[str, object]:
+def hook(bide: Shell, point: str, tmp_path: Path, client: str = "claude", session: str = "s1") -> dict[str, Any]:
     given = json.dumps({"session_id": session, "cwd": str(tmp_path), "hook_event_name": point}).encode()
     done = bide("hook", point, "--client", client, stdin=given)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -102,7 +103,6 @@ def test_the_stop_hook_keeps_the_agent_going_while_there_is_news_and_then_lets_i
 def test_the_prompt_hook_puts_the_news_beside_the_prompt(bide: Shell, tmp_path: Path) -> None:
     job = ended(bide, owner_of("claude-code", str(tmp_path)))
     said = hook(bide, "prompt", tmp_path)["hookSpecificOutput"]
-    assert isinstance(said, dict)
     assert said["hookEventName"] == "UserPromptSubmit"
     assert job in str(said["additionalContext"])
 
@@ -156,3 +156,17 @@ def test_a_configuration_that_cannot_be_read_is_left_alone(bide: Shell, tmp_path
     assert done.returncode != 0
     assert b"nothing was written" in done.stderr
     assert path.read_text() == text
+
+
+def test_a_run_says_what_is_told_of_it(bide: Shell, tmp_path: Path) -> None:
+    whose = owner(tmp_path)
+    bide.background("true", "--owner", whose, "--notify", "no-success")
+    failed = bide.background("false", "--owner", whose, "--notify", "no-success")
+    words = ("events", "--follow", "--once", "--json", "--owner", whose)
+    assert [one["job"] for one in bide.json(*words)["notices"]] == [failed]
+
+
+def test_a_word_that_is_nothing_to_be_told_of_is_refused(bide: Shell) -> None:
+    done = bide("run", "--notify", "sucess", "--", "true")
+    assert done.returncode == 2
+    assert b"'sucess' is nothing to be told of" in done.stderr

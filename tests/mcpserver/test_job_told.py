@@ -47,14 +47,14 @@ async def test_40_a_list_acknowledges_what_it_showed_whole_and_nothing_else(jobs
 async def test_30_a_poll_reports_at_once_and_every_half_second(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
     heard: list[float] = []
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
-        heard.append(done)
+    async def report(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+        heard.append(progress)
         if len(heard) == 3:
             gate.open()
 
     async with agent(jobs_here, tmp_path, owner=OWNER, tools=("job",)) as ai:
         await started(ai, gate.wait)
-        await ai.client.call_tool("job", {"poll": ["bg_1"]}, progress_callback=progress)
+        await ai.client.call_tool("job", {"poll": ["bg_1"]}, progress_callback=report)
     assert heard[0] < 0.4
     assert 0.4 < heard[1] < 0.9
     assert len(heard) <= 4

@@ -7,6 +7,7 @@ from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support.gates import Gate
 
 from bide.api import Jobs
+from bide.mcpserver.tool import Json
 
 
 async def settled(jobs: Jobs, owner: str) -> None:
@@ -27,7 +28,8 @@ async def test_36_an_end_rides_on_the_next_answer_in_text_and_in_data_and_is_not
         job = await started(ai, "echo broken >&2; exit 7", name="check")
         await settled(jobs_here, "ann")
         answer = await ai.ask("jobs", name="nothing")
-        text, data = text_of(answer), answer.structured_content or {}
+        text = text_of(answer)
+        data: Json = answer.structured_content or {}
         assert f"{job} (check) exited with 7" in text
         assert "| broken" in text
         (told,) = data["notices"]

@@ -5,7 +5,7 @@ import hmac
 import json
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -48,8 +48,8 @@ class Receiver:
         return f"http://127.0.0.1:{self.server.server_address[1]}/hook"
 
 
-@contextmanager
-def _receiving() -> Iterator[Receiver]:
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
     receiver = Receiver()
     thread = threading.Thread(target=receiver.server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -57,12 +57,6 @@ def _receiving() -> Iterator[Receiver]:
     receiver.server.shutdown()
     receiver.server.server_close()
     thread.join()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with _receiving() as found:
-        yield found
 
 
 @asynccontextmanager

@@ -29,6 +29,7 @@ def configure(parser: "Parser") -> None:
     """The options of `bide hook`."""
     parser.add_argument("point", choices=POINTS, help="where the agent is in its turn")
     parser.add_argument("--client", choices=tuple(CLIENT_NAMES), required=True, help="which agent calls")
+    parser.examples("bide hook stop --client claude      # in .claude/settings.json: see bide hooks")
     parser.add_argument(
         "--owner", metavar="O", help="whose news (default: $BIDE_OWNER, else the client and its folder)"
     )
@@ -52,9 +53,9 @@ def execute(args: "Namespace", link: "Link") -> int:
 def _given() -> "Json":
     """What the client says of itself."""
     try:
-        found = json.loads(sys.stdin.buffer.read() or b"{}")
+        found: Json = json.loads(sys.stdin.buffer.read() or b"{}")
     except ValueError:
-        found = {}
+        return {}
     return found if type(found) is dict else {}
 
 

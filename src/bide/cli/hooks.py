@@ -58,10 +58,10 @@ def execute(args: "Namespace", link: "Link") -> int:  # noqa: ARG001 - the signa
 
 def _read(text: str, path: str) -> "Json":
     try:
-        found = json.loads(text) if text.strip() else {}
+        found: Json = json.loads(text) if text.strip() else {}
     except ValueError as error:
         raise BadRequest(detail=f"{path} cannot be read as JSON ({error}); nothing was written") from None
-    hooks = found.get("hooks", {}) if type(found) is dict else None
+    hooks: Json | None = found.get("hooks", {}) if type(found) is dict else None
     if type(hooks) is not dict or not all(type(one) is list for one in hooks.values()):
         raise BadRequest(detail=f"{path} is not laid out as hooks are; nothing was written")
     return found
@@ -88,5 +88,6 @@ def _command(point: str, client: str, home: str | None) -> str:
 
 
 def _is_ours(group: "Json", client: str) -> bool:
-    commands = [str(one.get("command", "")) for one in group.get("hooks", []) if type(one) is dict]
+    found: list[Json] = group.get("hooks", [])
+    commands = [str(one.get("command", "")) for one in found]
     return any(f" hook {point} --client {client}" in command for command in commands for point in _POINTS.values())

@@ -20,6 +20,7 @@ SINK = "sink:"
 """Before the name of a sink, as a consumer."""
 OWN = "bide"
 """The owner of jobs that bide starts to tell somebody; nobody is told of those."""
+_SILENT = Notify()
 PROBE = "ready of "
 """Before the key of a job that looks whether a service is ready."""
 
@@ -38,6 +39,8 @@ class Consumers:
         """With those that asked before."""
         self._keeping = keeping
         self.settings = settings
+        self._said = settings.notify
+        self._of_sinks = {f"{SINK}{name}": sink.notify for name, sink in settings.sinks.items()}
         self.asked: dict[str, str | None] = keeping.store.outbox.consumers()
         """Who asked, and of whose jobs (`None`: everybody's)."""
         self.sinks: dict[str, str | None] = {
@@ -72,8 +75,7 @@ class Consumers:
 
     def wants(self, consumer: str, what: What, job: Job) -> bool:
         """Whether a consumer wants to be told this of a job: the job decides, then the sink, then the settings."""
-        sink = self.settings.sinks.get(consumer.removeprefix(SINK)) if consumer.startswith(SINK) else None
-        return is_wanted(what, [job.spec.notify, sink.notify if sink is not None else Notify(), self.settings.notify])
+        return is_wanted(what, (job.spec.notify, self._of_sinks.get(consumer, _SILENT), self._said))
 
     def anybody_wants(self, what: What, job: Job) -> bool:
         """Whether it is worth looking for."""

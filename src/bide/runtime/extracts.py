@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from bide.model.job import Job
 from bide.model.messages import job_to_json
@@ -20,9 +21,18 @@ _TAIL = 16 * 1024
 _COMMAND_MAX = 80
 
 
-def told_of(core: Core, job: Job, notice: Notice, room: int) -> Item:
+Known = tuple[dict[str, Any], int]
+"""The facts of a job, and how much it wrote."""
+
+
+def known_of(core: Core, job: Job) -> Known:
+    """What all notices on a job share."""
+    return job_to_json(job), sum(kept(core, job, stream).size for stream in Stream)
+
+
+def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> Item:
     """The notice in words, with an extract of at most so many characters."""
-    body = job_to_json(core.with_facts(job) if notice.what is What.WAITING else job)
+    body, size = known
     over = isinstance(job.phase, Ended)
     return Item(
         id=notice.id,
@@ -39,7 +49,7 @@ def told_of(core: Core, job: Job, notice: Notice, room: int) -> Item:
         signal=body["signal"] if over else None,
         duration_ms=body["duration_ms"] if over else None,
         extract=_extract(core, job, notice, room),
-        size=sum(kept(core, job, stream).size for stream in Stream),
+        size=size,
     )
 
 

@@ -18,7 +18,7 @@ from bide.model.notice import Delivery, Item, Message, Outlook, State, Told, in_
 from bide.model.request import check_owner
 from bide.runtime.consumers import SINK, Consumers
 from bide.runtime.core import Core, heard, now
-from bide.runtime.extracts import told_of
+from bide.runtime.extracts import Known, known_of, told_of
 from bide.runtime.sound import with_sound_store
 
 LIMIT = 250
@@ -80,7 +80,13 @@ class LocalOutbox:
 
     async def _due(self, consumer: str, limit: int, room: int) -> Message:
         await self.written()
-        found = self.fitting(consumer, self.core.store.outbox.due(consumer, now(), _LOOK_AT))
+        found: list[tuple[Delivery, Job]] = []
+        # What is watched may be many, and hide what is not.
+        for look_at in (2 * limit, _LOOK_AT):
+            rows = self.core.store.outbox.due(consumer, now(), look_at)
+            found = self.fitting(consumer, rows)
+            if found or len(rows) < look_at:
+                break
         return self.message(consumer, found[:limit], room, more=len(found) - limit)
 
     def fitting(self, consumer: str, deliveries: Sequence[Delivery]) -> list[tuple[Delivery, Job]]:
@@ -118,8 +124,10 @@ class LocalOutbox:
     def message(self, consumer: str, found: Sequence[tuple[Delivery, Job]], room: int, more: int = 0) -> Message:
         """One message of these."""
         items: list[Item] = []
+        known: dict[str, Known] = {}
         for at, (one, job) in enumerate(found):
-            item = told_of(self.core, job, one.notice, room // max(1, min(len(found) - at, 4)))
+            facts = known.get(job.id) or known.setdefault(job.id, known_of(self.core, job))
+            item = told_of(self.core, job, one.notice, room // max(1, min(len(found) - at, 4)), facts)
             room -= len(item.extract)
             items.append(item)
         more = max(more, 0)

@@ -288,7 +288,8 @@ SELECT state FROM outbox WHERE job = :job AND consumer = :consumer AND id = :id
 
 -- outbox_counts
 -- What is open, by consumer.
-SELECT consumer, state, count(*), min(next_at) FROM outbox WHERE state IN ('due', 'carried') GROUP BY consumer, state
+SELECT consumer, state, count(*), min(next_at) FROM outbox INDEXED BY outbox_open
+WHERE consumer > '' AND state IN ('due', 'carried') GROUP BY consumer, state
 
 -- outbox_jobs
 -- Whom what is open to a consumer is about.
@@ -301,7 +302,7 @@ DELETE FROM outbox WHERE job IN (SELECT value FROM json_each(:ids))
 
 -- list_consumers
 -- Who asked to be told of others' jobs.
-SELECT name, owner FROM consumers ORDER BY name
+SELECT name, owner FROM consumers WHERE name > '' ORDER BY name
 
 -- put_consumer
 -- Keep who is to be told of whose jobs.
@@ -313,8 +314,9 @@ ON CONFLICT (name) DO UPDATE SET owner = excluded.owner
 DELETE FROM consumers WHERE name = :name
 
 -- drop_deliveries
--- Remove all that there was to tell somebody.
-DELETE FROM outbox WHERE consumer = :name
+-- Drop all that there is to tell somebody.
+UPDATE outbox SET state = 'dropped', carrier = '', carried_at = NULL
+WHERE consumer = :name AND state IN ('due', 'carried')
 
 -- carried_deliveries
 -- What was being handed to a consumer.
