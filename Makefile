@@ -5,7 +5,7 @@ VENV := .venv
 INPUTS := pyproject.toml setup.py constraints.txt $(wildcard src/bide/keeper/c/*.[ch])
 PIP := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/bin/python -m pip install --quiet
 
-.PHONY: help run test check bench torture clean
+.PHONY: help run test check conformance clients bench torture clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1:\2/p' Makefile | while IFS=: read -r what why; do printf '%-14s %s\n' "$$what" "$$why"; done
@@ -19,11 +19,17 @@ test: ## run the tests (ARGS="--slow" for all of them, or any pytest arguments)
 check: ## format, lint, types, layers
 	@scripts/check
 
+conformance: ## run the MCP conformance suite (installs it from npm into .venv)
+	@scripts/conformance
+
 bench: ## measure, each figure beside its limit
 	@scripts/bench $(ARGS)
 
 torture: ## kill daemons and keepers at random under many jobs, for some minutes
 	@scripts/torture $(ARGS)
+
+clients: ## use the MCP door with clients that others wrote, from npm
+	@scripts/clients $(ARGS)
 
 clean: ## remove .venv and everything built
 	rm -rf $(VENV) build dist src/bide.egg-info src/bide/keeper/bide-keeper .coverage* .pytest_cache .ruff_cache .import_linter_cache

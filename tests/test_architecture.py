@@ -33,6 +33,7 @@ PUBLIC = {
     *("Ran", "Page", "Filter", "Killed"),
     *("Turn", "Group", "Dedup", "Policy"),
     *("Service", "Restart", "Port"),
+    *("Ask", "Parts", "Asked", "Answer"),
 }
 
 

@@ -2,17 +2,25 @@
 
 import re
 import tomllib
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bide
 from bide import settings
 from bide.model.errors import BadSettings
-from bide.settings import QueueSettings, RetentionSettings, SessionSettings, Settings
+from bide.settings import (
+    JobToolSettings,
+    McpSettings,
+    QueueSettings,
+    RetentionSettings,
+    SessionSettings,
+    Settings,
+)
 
 Write = Callable[[str | bytes], str]
 
@@ -52,11 +60,17 @@ def test_what_is_said_counts_and_the_rest_is_as_usual(write: Write) -> None:
         keep = "7d"
         bytes = "20G"
         owner_grace = "1.5m"
+
+        [mcp.job]
+        poll_wait = "smart"
+        auto_background = true
+        auto_background_after = "0s"
     """)
     assert settings.load(home) == Settings(
         QueueSettings(running=4, groups={"gpu": 1, "net": 8}),
         SessionSettings(most=3, bytes=3 << 19),
         RetentionSettings(keep=timedelta(days=7), bytes=20 << 30, owner_grace=timedelta(seconds=90)),
+        McpSettings(job=JobToolSettings("smart", auto_background=True, auto_background_after=timedelta(0))),
     )
 
 
@@ -94,8 +108,39 @@ BAD = {
     "size beyond reason": ("[retention]\nbytes = '99999999T'", "'retention.bytes' must be a size such as"),
     "text as number": ("[queue]\nrunning = 'four'", "'queue.running' must be a whole number"),
     "half a number": ("[sessions]\nmost = 1.5", "'sessions.most' must be a whole number"),
+    "no core": ("[mcp.process]\ncpus = 0", "'mcp.process.cpus' must be a number above 0"),
+    "cores as text": ("[mcp.process]\ncpus = '2'", "'mcp.process.cpus' must be a number above 0"),
     "group": ("[queue.groups]\ngpu = 'one'", "'queue.groups.gpu' must be a whole number"),
     "groups": ("[queue]\ngroups = 3", "'queue.groups' must be a section of whole numbers"),
+    "unknown key of a toolset": (
+        "[mcp.job]\npoll_wat = '5s'",
+        "there is no setting 'mcp.job.poll_wat'; did you mean mcp.job.poll_wait",
+    ),
+    "flag as text": ("[mcp.job]\nauto_background = 'yes'", "'mcp.job.auto_background' must be true or false"),
+    "text as number of seconds": ("[mcp.job]\npoll_wait = 5", "'mcp.job.poll_wait' must be text"),
+    "tools": (
+        "[mcp.handles]\ntools = 3",
+        "'mcp.handles.tools' must be a section for each tool, written [mcp.handles.tools.NAME]",
+    ),
+    "tool": ("[mcp.handles.tools]\ncheck = 'make'", "'mcp.handles.tools.check' must be a section, written ["),
+    "key of a tool": ("[mcp.handles.tools.check]\ncomand = 'x'", "did you mean mcp.handles.tools.check.command"),
+    "command of a tool": (
+        "[mcp.handles.tools.check]\ncommand = [1]",
+        "'mcp.handles.tools.check.command' must be text for the shell, or a list of words",
+    ),
+    "parameter of a tool": (
+        "[mcp.handles.tools.check]\ncommand = 'x'\nparameters = { a = 1 }",
+        "'mcp.handles.tools.check.parameters.a' must be text",
+    ),
+    "what is no tool": ("[mcp.handles.tools.check]\n", "'mcp.handles.tools.check' needs a command"),
+    "actions as text": (
+        "[mcp.handles.tools.check]\nactions = 'spawn'",
+        "'mcp.handles.tools.check.actions' must be a list of texts",
+    ),
+    "unknown builtin": (
+        "[mcp.handles]\nbuiltin = ['perl']",
+        "'mcp.handles.builtin' lists some of shell, python, terminal",
+    ),
     "not TOML": ("[retention\n", "it is not TOML (Expected ']'"),
     "twice": ("[queue]\nrunning = 1\nrunning = 2", "it is not TOML (Cannot overwrite a value (at"),
     "not text": (b"\xff\xfe", "it is not TOML ("),
@@ -135,10 +180,18 @@ def test_every_key_is_documented_with_its_default() -> None:
     page = Path("docs/settings.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([a-z_.]+)` \| (.*?) \|", page, re.MULTILINE))
     usual = Settings()
-    keys = {f"{part.name}.{key.name}" for part in fields(usual) for key in fields(getattr(usual, part.name))}
-    assert set(rows) == keys
+    assert set(rows) == set(keys(usual, ""))
     for name, said in rows.items():
-        section, key = name.split(".")
         if said.startswith("`"):
-            home = {section: {key: tomllib.loads(f"x = {said.strip('`')}")["x"]}}
+            section, _, key = name.rpartition(".")
+            home = tomllib.loads(f"[{section}]\n{key} = {said.strip('`')}")
             assert settings.check(home, "config.toml") == usual
+
+
+def keys(part: Any, within: str) -> Iterator[str]:
+    for one in fields(part):
+        value = getattr(part, one.name)
+        if is_dataclass(value):
+            yield from keys(value, f"{within}{one.name}.")
+        else:
+            yield f"{within}{one.name}"

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bide.model.errors import BideError
     from bide.model.job import Job, JobId, Spec
     from bide.model.limits import Limits, OnOutputCap
+    from bide.model.llm.answer import Answer, Asked
+    from bide.model.llm.ask import Ask
+    from bide.model.llm.prompt import Parts
     from bide.model.output import Match, Slice, Stream
     from bide.model.phase import End, Ended, Queued, Reason, Running, Usage
     from bide.model.request import Request
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VERSION",
+    "Answer",
+    "Ask",
+    "Asked",
     "BideError",
     "Dedup",
     "End",
@@ -41,6 +47,7 @@ __all__ = [
     "Mode",
     "OnOutputCap",
     "Page",
+    "Parts",
     "Policy",
     "Port",
     "Queued",
@@ -67,6 +74,9 @@ _WHERE = {
     "bide.model.dedup": ("Dedup", "Policy"),
     "bide.model.errors": ("BideError",),
     "bide.model.job": ("Job", "JobId", "Spec"),
+    "bide.model.llm.answer": ("Answer", "Asked"),
+    "bide.model.llm.ask": ("Ask",),
+    "bide.model.llm.prompt": ("Parts",),
     "bide.model.limits": ("Limits", "OnOutputCap"),
     "bide.model.output": ("Match", "Slice", "Stream"),
     "bide.model.phase": ("End", "Ended", "Queued", "Reason", "Running", "Usage"),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol, Unpack
 
-from bide.beside import Events, Groups, Outbox, Services, Sessions, Upkeep
+from bide.beside import Conversations, Events, Groups, Llm, Outbox, Services, Sessions, Upkeep
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions
@@ -20,12 +20,14 @@ from bide.model.waiting import Mode, Waited
 __all__ = [
     "PAGE",
     "READ_LIMIT",
+    "Conversations",
     "Events",
     "Filter",
     "Group",
     "Groups",
     "Jobs",
     "Killed",
+    "Llm",
     "Outbox",
     "Page",
     "Ran",
@@ -46,6 +48,16 @@ class Jobs(Protocol):
     @property
     def groups(self) -> Groups:
         """Limits on how many run at once."""
+        ...
+
+    @property
+    def events(self) -> Events:
+        """What happens to them, as it happens."""
+        ...
+
+    @property
+    def llm(self) -> Llm:
+        """LLM command lines."""
         ...
 
     @property
@@ -122,12 +134,14 @@ class Jobs(Protocol):
         eof: bool = False,
         signal: int | None = None,
         at: int | None = None,
+        key: str | None = None,
         pause: bool | None = None,
     ) -> Job:
         """Write bytes to a job's stdin or terminal, close it, send its process group a signal, pause or resume it.
 
         With `at`, the data is what begins at this byte of all its input: what is there already is not written again, so
-        that whoever does not know whether it was heard can say it once more. What is written to a queued job it finds
+        that whoever does not know whether it was heard can say it once more; with a `key`, the same without knowing the
+        place. What is written to a queued job it finds
         when it starts. With `pause`, its whole tree is stopped, and the answer comes when it is; with False it goes on.
         Its time limit counts meanwhile.
         """

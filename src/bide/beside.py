@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from bide.model.event import Event
 from bide.model.job import Job
+from bide.model.llm.answer import Answer, Asked
+from bide.model.llm.ask import Ask, AskOptions
+from bide.model.llm.conversation import Conversation
+from bide.model.llm.programs import Models, Program, Upgrade
 from bide.model.notice import Message, Outlook, Told
 from bide.model.results import Group, Ran, SessionEnded, SessionStarted
 from bide.model.retention import Collected
@@ -106,6 +110,80 @@ class Sessions(Protocol):
         ...
 
 
+class Conversations(Protocol):
+    """The threads that CLIs can go on with, as far as answers have named them; each owner has its own."""
+
+    async def list(self, *, owner: str | None = None, cli: str | None = None) -> tuple[Conversation, ...]:
+        """Those used within 30 days, the most recently used first."""
+        ...
+
+    async def get(self, conversation: str, *, owner: str | None = None) -> Conversation:
+        """One of them. Raises ConversationNotFound."""
+        ...
+
+    async def start(self, cli: str, *, owner: str | None = None, title: str = "", active: bool = True) -> Conversation:
+        """A name for one that is to come: no CLI knows it, so that it cannot be resumed."""
+        ...
+
+    async def activate(self, cli: str, conversation: str | None, *, owner: str | None = None) -> None:
+        """Say which one of a CLI is the active one, or that none is. No request goes on with it unless it says so."""
+        ...
+
+    async def drop(self, conversation: str | None = None, *, cli: str | None = None, owner: str | None = None) -> int:
+        """Forget one, or all of a CLI, or all; how many there were. The CLI still knows them."""
+        ...
+
+
+class Llm(Protocol):
+    """LLM command lines as jobs: Claude Code, Codex, Gemini, Grok, Mistral Vibe, and what was added."""
+
+    @property
+    def conversations(self) -> Conversations:
+        """The threads that they can go on with."""
+        ...
+
+    async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
+        """Ask an LLM's command line, as a job, and answer with what it said, or with the job itself.
+
+        The job is durable before its id is given out. An equal request that runs, or that was answered within the
+        window, is joined instead. Past the deadline the answer is deferred: the job goes on, and `answer` has it later.
+        Cancelling the call never touches the job.
+        """
+        ...
+
+    async def ask_once(self, asked: Ask, key: str | None = None) -> Asked:
+        """Ask; with the same key a second time, be told of the first."""
+        ...
+
+    async def answer(self, job: str, *, owner: str | None = None) -> Answer:
+        """The answer of a request by its job's id, its name or its correlation id; partial while it runs."""
+        ...
+
+    async def programs(
+        self, cli: str | None = None, *, login: bool = False, env: Mapping[str, str] | None = None
+    ) -> tuple[Program, ...]:
+        """Which CLIs are installed, in which version, and, if asked for, whether somebody is logged in."""
+        ...
+
+    async def models(self, cli: str | None = None) -> tuple[Models, ...]:
+        """The models of each CLI that are known by name."""
+        ...
+
+    async def upgrade(
+        self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
+    ) -> Upgrade:
+        """What brings a CLI to a version, or to the newest; done, as a job, only without `dry_run`."""
+        ...
+
+    async def approvals(self, limit: int = 50) -> tuple[dict[str, Any], ...]:
+        """What the gate decided lately, newest first."""
+        ...
+
+    async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
+        """How well the caches of providers served: of the last day, of one conversation, or of one stable prefix."""
+        ...
+
+
 class Upkeep(Protocol):
     """Who is there, and what of the past is kept."""
 
@@ -128,6 +206,10 @@ class Upkeep(Protocol):
 
 class Events(Protocol):
     """What happens to jobs, as it happens."""
+
+    async def newest(self) -> int:
+        """The sequence number of the newest event; 0 before the first."""
+        ...
 
     def follow(self, *, after: int | None = None, job: str | None = None) -> AsyncIterator[Event]:
         """Every move after this sequence number (by default: from now on), in order, for ever."""

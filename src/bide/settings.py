@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from difflib import get_close_matches
@@ -13,12 +13,16 @@ from typing import Any, TypeVar, cast
 
 from bide.model.errors import BadSettings
 from bide.model.fields import LARGEST
-from bide.model.notify import FLAGS, Notify
+from bide.model.handletools import HandlesSettings, ToolSettings, check_tool
+from bide.model.llm.ask import Policy
+from bide.model.llm.choices import LlmSettings
+from bide.model.outboxsettings import OutboxSettings, SinkSettings
 
 MIB = 1024 * 1024
 FILE = "config.toml"
 LONGEST = timedelta(days=36_500)
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
+
 
 T = TypeVar("T")
 
@@ -64,66 +68,39 @@ class RetentionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class JobToolSettings:
+    """What the MCP toolset `job` does."""
+
+    poll_wait: str = "30s"
+    """How long a poll waits: 5s, 10s, 30s, 1m, 5m or smart; anything else means 30s."""
+    most: int = 100
+    """How many background jobs of one owner may run at once: 1 to 100."""
+    async_enabled: bool = True
+    """Whether a command can be put into the background."""
+    auto_background: bool = False
+    """Whether a command that takes long goes into the background by itself."""
+    auto_background_after: timedelta = timedelta(seconds=60)
+    """After how long it does; after no time, at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSettings:
+    """What a process of the toolset `process` may use at most, and uses unless told."""
+
+    cpus: float = 0.5
+    memory_bytes: int = 512 * MIB
+    pids: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class McpSettings:
-    """How MCP clients reach this home, beside stdio."""
+    """How MCP clients reach this home, beside stdio, and what their toolsets do."""
 
     port: int | None = None
     """Serve streamable HTTP on this port of the loopback address; not at all if not given."""
-
-
-@dataclass(frozen=True, slots=True)
-class SinkSettings:
-    """Somebody who is told of jobs by being called: a webhook, a command, the desktop."""
-
-    webhook: str = ""
-    """Post each message to this URL."""
-    secret: str = ""
-    """Sign what is posted with this."""
-    command: tuple[str, ...] = ()
-    """Run this, with the message on its stdin."""
-    desktop: bool = False
-    """Show a desktop notification."""
-    owner: str = ""
-    """Tell of this owner's jobs alone; of everybody's if not given."""
-    all: bool = False
-    """Also of what its owner was told already, or watches."""
-    gather: timedelta = timedelta(seconds=1)
-    """Wait this long for more, so that what happens together is one message."""
-    on_success: bool | None = None
-    on_failure: bool | None = None
-    on_kill: bool | None = None
-    on_waiting: bool | None = None
-    on_ready: bool | None = None
-    on_stalled: bool | None = None
-    on_error: bool | None = None
-    on_content: bool | None = None
-
-    @property
-    def notify(self) -> Notify:
-        """What it wants to be told."""
-        return Notify(**{flag: getattr(self, flag) for flag in FLAGS})
-
-
-@dataclass(frozen=True, slots=True)
-class OutboxSettings:
-    """What is told of jobs, where neither a job nor who is told says otherwise."""
-
-    on_success: bool = True
-    on_failure: bool = True
-    on_kill: bool = False
-    on_waiting: bool = True
-    on_ready: bool = True
-    on_stalled: bool = True
-    on_error: bool = False
-    on_content: bool = False
-    stalled_after: timedelta = timedelta(minutes=10)
-    """A job that wrote nothing for this long is stalled; with '0s' none ever is."""
-    sinks: Mapping[str, SinkSettings] = field(default_factory=dict[str, SinkSettings])
-
-    @property
-    def notify(self) -> Notify:
-        """What is told."""
-        return Notify(**{flag: getattr(self, flag) for flag in FLAGS})
+    job: JobToolSettings = field(default_factory=JobToolSettings)
+    process: ProcessSettings = field(default_factory=ProcessSettings)
+    handles: HandlesSettings = field(default_factory=HandlesSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +112,7 @@ class Settings:
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
+    llm: LlmSettings = field(default_factory=LlmSettings)
 
 
 def load(home: str) -> Settings:
@@ -144,7 +122,11 @@ def load(home: str) -> Settings:
 
 def check(found: Mapping[str, Any], path: str) -> Settings:
     """The settings that a file says. Raises BadSettings, with the path of the file."""
-    return _filled(Settings(), found, path, "")
+    settings = _filled(Settings(), found, path, "")
+    builtin = HandlesSettings().builtin
+    if not set(settings.mcp.handles.builtin) <= set(builtin):
+        raise BadSettings(path=path, detail=f"'mcp.handles.builtin' lists some of {', '.join(builtin)}")
+    return settings
 
 
 def read(home: str) -> dict[str, Any] | None:
@@ -179,54 +161,48 @@ def _value(default: object, value: object, path: str, name: str) -> object:
         if not isinstance(value, dict):
             raise BadSettings(path=path, detail=f"{name!r} is a section, written [{name}]")
         return _filled(default, cast("dict[str, Any]", value), path, f"{name}.")
-    return _of_outbox(default, value, path, name) if name.startswith("outbox.") else _number(default, value, path, name)
-
-
-def _number(default: object, value: object, path: str, name: str) -> object:
-    if isinstance(default, timedelta):
-        return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'")
     if isinstance(default, Mapping):
-        numbers = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-        for key, number in numbers.items():
-            _checked(_whole(number), path, f"{name}.{key}", "a whole number")
-        return _checked(numbers if isinstance(value, dict) else None, path, name, "a section of whole numbers")
+        return _section(value, path, name)
     if name.endswith("bytes"):
         return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M', '5G' or '1T'")
-    return _checked(_whole(value), path, name, "a whole number")
+    if name.endswith(".command"):
+        return _checked(_command(value), path, name, "text for the shell, or a list of words")
+    kind = bool if name.rpartition(".")[2].startswith("on_") else type(default)
+    read, what = _PLAIN.get(kind, (_whole, "a whole number"))
+    return _checked(read(value), path, name, what)
 
 
-def _of_outbox(default: object, value: object, path: str, name: str) -> object:
+def _section(value: object, path: str, name: str) -> Mapping[str, object]:
+    """A section whose keys are the operator's: tools, texts, or whole numbers."""
+    if name.endswith(".tools"):
+        rows = _checked(_table(value), path, name, f"a section for each tool, written [{name}.NAME]")
+        return {key: _tool(key, _table(row), path, f"{name}.{key}") for key, row in rows.items()}
     if name == "outbox.sinks":
-        return _sinks(value, path, name)
-    if isinstance(default, timedelta):
-        return _checked(_duration(value), path, name, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'")
-    return _plain(default, value, path, name)
+        rows = _checked(_table(value), path, name, f"a section for each sink, written [{name}.NAME]")
+        return {key: _sink(_table(row), path, f"{name}.{key}") for key, row in rows.items()}
+    texts = name.endswith((".parameters", ".env", "llm.models", "llm.aliases"))
+    what = "text" if texts else "a whole number"
+    rows = _checked(_table(value), path, name, "a section of texts" if texts else "a section of whole numbers")
+    for key, one in rows.items():
+        _checked(_text(one) if texts else _whole(one), path, f"{name}.{key}", what)
+    return rows
 
 
-def _sinks(value: object, path: str, name: str) -> Mapping[str, SinkSettings]:
-    found = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in found.values()):
-        raise BadSettings(path=path, detail=f"{name!r} has a section for each sink, written [{name}.NAME]")
-    sinks: dict[str, SinkSettings] = {}
-    for key, section in found.items():
-        within = f"{name}.{key}"
-        sink = _filled(SinkSettings(), cast("dict[str, Any]", section), path, f"{within}.")
-        if sum(map(bool, (sink.webhook, sink.command, sink.desktop))) != 1:
-            raise BadSettings(path=path, detail=f"{within!r} needs one of webhook, command or desktop = true")
-        if sink.webhook and not sink.webhook.startswith(("http://", "https://")):
-            raise BadSettings(path=path, detail=f"'{within}.webhook' must be an http or https URL")
-        sinks[key] = sink
-    return sinks
+def _tool(tool: str, found: dict[str, Any] | None, path: str, name: str) -> ToolSettings:
+    settings = _filled(ToolSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
+    wrong = check_tool(tool, settings)
+    if wrong is not None:
+        raise BadSettings(path=path, detail=f"{name!r} {wrong}")
+    return settings
 
 
-def _plain(default: object, value: object, path: str, name: str) -> object:
-    if isinstance(default, str):
-        return _checked(value if isinstance(value, str) and value else None, path, name, "a text that is not empty")
-    if isinstance(default, tuple):
-        words = cast("list[object]", value) if isinstance(value, list) else []
-        right = bool(words) and all(isinstance(word, str) for word in words)
-        return _checked(tuple(words) if right else None, path, name, "a list of words")
-    return _checked(value if isinstance(value, bool) else None, path, name, "true or false")
+def _sink(found: dict[str, Any] | None, path: str, name: str) -> SinkSettings:
+    sink = _filled(SinkSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
+    if sum(map(bool, (sink.webhook, sink.command, sink.desktop))) != 1:
+        raise BadSettings(path=path, detail=f"{name!r} needs one of webhook, command or desktop = true")
+    if sink.webhook and not sink.webhook.startswith(("http://", "https://")):
+        raise BadSettings(path=path, detail=f"'{name}.webhook' must be an http or https URL")
+    return sink
 
 
 def _checked(value: T | None, path: str, name: str, what: str) -> T:
@@ -237,6 +213,31 @@ def _checked(value: T | None, path: str, name: str, what: str) -> T:
 
 def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6 else None
+
+
+def _table(value: object) -> dict[str, Any] | None:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and "\0" not in value else None
+
+
+def _words(value: object) -> tuple[str, ...] | None:
+    words = [_text(one) for one in cast("list[object]", value)] if isinstance(value, list) else [None]
+    return None if None in words else tuple(cast("list[str]", words))
+
+
+def _command(value: object) -> str | tuple[str, ...] | None:
+    return _text(value) if isinstance(value, str) else _words(value)
 
 
 def _scaled(value: object, units: Mapping[str, float]) -> float | None:
@@ -257,3 +258,18 @@ def _size(value: object) -> int | None:
 def _duration(value: object) -> timedelta | None:
     seconds = _scaled(value, {"s": 1, "m": 60, "h": 3600, "d": 86400})
     return None if seconds is None or seconds > LONGEST.total_seconds() else timedelta(seconds=seconds)
+
+
+def _policy(value: object) -> Policy | None:
+    return Policy(value) if value in list(Policy) else None
+
+
+_PLAIN: dict[type, tuple[Callable[[object], object], str]] = {
+    timedelta: (_duration, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'"),
+    bool: (_flag, "true or false"),
+    Policy: (_policy, f"one of {', '.join(Policy)}"),
+    str: (_text, "text"),
+    float: (_number, "a number above 0"),
+    tuple: (_words, "a list of texts"),
+}
+"""How settings with a default of this type are read."""

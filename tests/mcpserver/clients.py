@@ -1,7 +1,7 @@
 """The official Python client on our door, in this process or through the copier."""
 
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +10,19 @@ from typing import Any
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream
 from mcp import Client
+from mcp.client.session import MessageHandlerFnT
 from mcp.shared.message import SessionMessage
-from mcp_types import CallToolResult, TextContent, jsonrpc_message_adapter
+from mcp_types import CallToolResult, Implementation, TextContent, jsonrpc_message_adapter
 
 from bide.api import Jobs
 from bide.mcpserver.server import Door
 from bide.mcpserver.tool import Json
+from bide.settings import Settings
 
 ERAS = ("legacy", "2026-07-28")
 
 
-class _Sender(ByteSendStream):
+class Sender(ByteSendStream):
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
@@ -31,7 +33,7 @@ class _Sender(ByteSendStream):
         await self._stream.aclose()
 
 
-class _Receiver(ByteReceiveStream):
+class Receiver(ByteReceiveStream):
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
@@ -90,15 +92,25 @@ async def agent(
     era: str = ERAS[0],
     patience: float | None = None,
     tools: tuple[str, ...] = ("core",),
+    scope: str = "own",
+    shared: tuple[str, ...] = (),
+    settings: Settings | None = None,
+    name: str = "mcp",
+    attended: bool = False,
+    heard: MessageHandlerFnT | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Agent]:
-    """A client of a door in this process."""
+    """A client of a door in this process, that calls itself by this name; `heard` gets what the door says unasked."""
     hello = {
         "owner": owner,
         "cwd": str(cwd),
-        "env": {"PATH": "/usr/bin:/bin"},
+        "env": {"PATH": "/usr/bin:/bin", **(env or {})},
         "connection": secrets.token_hex(4),
         "patience": patience,
         "tools": list(tools),
+        "scope": scope,
+        "shared": list(shared),
+        "attended": attended,
     }
     to_door, at_door = anyio.create_memory_object_stream[bytes](100)
     to_client, at_client = anyio.create_memory_object_stream[bytes](100)
@@ -127,7 +139,8 @@ async def agent(
             group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group, to_client, at_door, at_client:
-        group.start_soon((door or Door(jobs, group)).serve, _Receiver(at_door), _Sender(to_client), hello)
-        async with Client(transport(), mode=era) as client:
+        group.start_soon((door or Door(jobs, group, settings)).serve, Receiver(at_door), Sender(to_client), hello)
+        info = Implementation(name=name, version="1")
+        async with Client(transport(), mode=era, client_info=info, message_handler=heard) as client:
             yield Agent(client)
         group.cancel_scope.cancel()

@@ -1,11 +1,13 @@
 """Agents for the tests of the MCP door."""
 
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from tests.mcpserver.clients import ERAS, Agent, agent
 from tests.support import homes
+from tests.support.patience import eventually
 
 from bide.api import Jobs
 
@@ -28,3 +30,22 @@ async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
     """A client of the older era."""
     async with agent(jobs_here, tmp_path) as one:
         yield one
+
+
+@pytest.fixture
+async def port(home: Path) -> AsyncIterator[int]:
+    """A daemon that serves MCP on this port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number: int = free.getsockname()[1]
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text(f"[mcp]\nport = {number}\n")
+    async with homes.remote(home) as jobs:
+        await jobs.list()
+        await eventually(lambda: _accepts(number))
+        yield number
+
+
+def _accepts(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0

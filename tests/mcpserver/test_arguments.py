@@ -2,7 +2,7 @@
 
 import pytest
 
-from bide.mcpserver.arguments import fault
+from bide.mcpserver.arguments import counted, fault
 
 SCHEMA = {
     "type": "object",
@@ -47,10 +47,39 @@ SCHEMA = {
 def test_what_is_wrong_is_said(arguments: object, sentence: str) -> None:
     found = fault(arguments, SCHEMA)
     assert found is not None
-    assert found.startswith(sentence)
-    assert len(found) < 300
+    assert found.sentence.startswith(sentence)
+    assert len(found.sentence) < 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({}, "command"),
+        ({"command": 3}, "command"),
+        ({"command": "x", "jobs": ["a", 2]}, "jobs[1]"),
+        ({"command": "x", "env": {"A": 1}}, "env.A"),
+        ({"command": "x", "comand": "y"}, "comand"),
+        ([], ""),
+    ],
+)
+def test_where_it_is_wrong_is_said(arguments: object, field: str) -> None:
+    found = fault(arguments, SCHEMA)
+    assert found is not None
+    assert found.field == field
 
 
 def test_what_is_right_passes() -> None:
     right = {"command": ["a"], "jobs": ["x"], "timeout": 0, "mode": "any", "flag": False, "port": 80, "env": {"A": "1"}}
     assert fault(right, SCHEMA) is None
+
+
+def test_a_whole_number_written_with_a_point_is_a_whole_number() -> None:
+    given = {"command": ["a"], "port": 5.0, "timeout": 5.0, "env": {"A": "1"}, "flag": True}
+    found = counted(given, SCHEMA)
+    assert found == given
+    assert [type(found[key]) for key in ("port", "timeout", "flag")] == [int, float, bool]
+    within = {"type": "object", "properties": {"ports": {"type": "array", "items": {"type": "integer"}}}}
+    nested = {"type": "object", "properties": {"to": {"anyOf": [{"type": "string"}, within]}}}
+    assert type(counted({"to": {"ports": [1.0]}}, nested)["to"]["ports"][0]) is int
+    free = {"type": "object", "additionalProperties": True}
+    assert type(counted({"x": 1.0}, free)["x"]) is float

@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import AsyncIterator
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -20,25 +19,6 @@ INITIALIZE = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
 }
-
-
-@pytest.fixture
-async def port(home: Path) -> AsyncIterator[int]:
-    """A daemon that serves MCP on this port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number: int = free.getsockname()[1]
-    home.mkdir(mode=0o700)
-    (home / "config.toml").write_text(f"[mcp]\nport = {number}\n")
-    async with homes.remote(home) as jobs:
-        await jobs.list()
-        await eventually(lambda: _accepts(number))
-        yield number
-
-
-def _accepts(port: int) -> bool:
-    with socket.socket() as sock:
-        return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
 def status(port: int, **headers: str) -> int:

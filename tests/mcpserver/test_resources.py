@@ -1,11 +1,16 @@
 """Jobs and their output as resources, and the prompts."""
 
 import json
+from pathlib import Path
 
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent, TextResourceContents
-from tests.mcpserver.clients import Agent
+from tests.mcpserver.clients import Agent, agent
+
+from bide.api import Jobs
+
+STREAMS = ("/stdout", "/stderr")
 
 
 async def text_at(ai: Agent, uri: str) -> str:
@@ -17,10 +22,10 @@ async def text_at(ai: Agent, uri: str) -> str:
 async def test_a_job_can_be_read_and_its_output(era_agent: Agent) -> None:
     data = await era_agent.data("run", command="echo out; echo err >&2", name="mine")
     uris = [str(resource.uri) for resource in (await era_agent.client.list_resources()).resources]
-    assert uris == ["job://list", *[f"job://{data['job']}{rest}" for rest in ("", "/stdout", "/stderr")]]
+    assert uris == ["job://list", "session://list", *[f"job://{data['job']}{rest}" for rest in ("", *STREAMS)]]
     assert json.loads(await text_at(era_agent, uris[0]))[0]["job"] == data["job"]
-    assert json.loads(await text_at(era_agent, uris[1]))["exit_code"] == 0
-    assert await text_at(era_agent, uris[2]) == "out\n"
+    assert json.loads(await text_at(era_agent, uris[2]))["exit_code"] == 0
+    assert await text_at(era_agent, uris[3]) == "out\n"
     assert await text_at(era_agent, "job://mine/stderr") == "err\n"
 
 
@@ -30,10 +35,34 @@ async def test_the_templates_say_what_can_be_read(ai: Agent) -> None:
         "job://{id}",
         "job://{id}/stdout",
         "job://{id}/stderr",
+        "session://{id}",
     ]
 
 
-@pytest.mark.parametrize("uri", ["job://nothing", "job://nothing/stdout", "job://", "job://x/y", "file:///etc/passwd"])
+async def test_a_session_can_be_read_and_is_listed_while_it_is_open(era_agent: Agent, tmp_path: Path) -> None:
+    await era_agent.data("session", action="start", id="place")
+    job = (await era_agent.data("run", command="export A=1", session="place"))["job"]
+    found = json.loads(await text_at(era_agent, "session://place"))
+    assert (found["cwd"], found["env"], [one["job"] for one in found["newest"]]) == (str(tmp_path), {"A": "1"}, [job])
+    assert [one["session"] for one in json.loads(await text_at(era_agent, "session://list"))] == ["place"]
+    assert "session://place" in [str(one.uri) for one in (await era_agent.client.list_resources()).resources]
+    await era_agent.data("session", action="end", id="place")
+    assert "session://place" not in [str(one.uri) for one in (await era_agent.client.list_resources()).resources]
+    with pytest.raises(MCPError, match="no session"):
+        await era_agent.client.read_resource("session://place")
+
+
+async def test_anothers_session_is_not_found(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with agent(jobs_here, tmp_path, owner="alice") as alice, agent(jobs_here, tmp_path, owner="bob") as bob:
+        await alice.data("session", action="start", id="hers")
+        with pytest.raises(MCPError, match="no session"):
+            await bob.client.read_resource("session://hers")
+        assert json.loads(await text_at(bob, "session://list")) == []
+
+
+@pytest.mark.parametrize(
+    "uri", ["session://x/stdout", "job://nothing", "job://nothing/stdout", "job://", "job://x/y", "file:///etc/passwd"]
+)
 async def test_what_is_not_there_is_an_error(era_agent: Agent, uri: str) -> None:
     with pytest.raises(MCPError, match="no job"):
         await era_agent.client.read_resource(uri)

@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,10 +17,11 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.mcpserver.clients import ERAS, Agent
 from tests.support import homes
-from tests.support.gates import Gate
 from tests.support.patience import eventually
 
-INITIALIZE = {
+import bide
+
+INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -27,13 +30,13 @@ INITIALIZE = {
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-def command(home: Path) -> list[str]:
-    return [sys.executable, "-m", "bide", "--home", str(home), "mcp", "--owner", "tester"]
+def command(home: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "bide", "--home", str(home), "mcp", "--owner", "tester", *options]
 
 
 @asynccontextmanager
-async def started(home: Path, era: str) -> AsyncGenerator[Agent]:
-    first, *rest = command(home)
+async def started(home: Path, era: str, *options: str) -> AsyncGenerator[Agent]:
+    first, *rest = command(home, *options)
     parameters = StdioServerParameters(command=first, args=rest, env=dict(os.environ))
     async with Client(stdio_client(parameters), mode=era) as client:
         yield Agent(client)
@@ -46,57 +49,14 @@ async def served(home: Path) -> AsyncIterator[Path]:
         yield home
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_client_notices_nothing_when_the_daemon_is_killed(
-    served: Path, tmp_path: Path, gate: Gate, era: str
-) -> None:
-    async with started(served, era) as ai:
-        answers: list[dict[str, object]] = []
-
-        async def run() -> None:
-            answers.append(await ai.data("run", command=f"echo ran >> {tmp_path}/ran; {gate.wait}; echo done", wait=60))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(run)
-            await eventually((tmp_path / "ran").exists)
-            await homes.kill_daemon(served)
-            await anyio.sleep(0.1)
-            gate.open()
-        assert (answers[0]["exit_code"], answers[0]["out"]["text"]) == (0, "done\n")  # type: ignore[index]
-        assert (tmp_path / "ran").read_text() == "ran\n"
-        assert (await ai.data("run", command="echo again"))["exit_code"] == 0
-
-
 def copier_of(home: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-async def test_a_client_that_dies_in_an_await_harms_no_job(served: Path, gate: Gate) -> None:
-    async with started(served, ERAS[0]) as ai:
-        job = (await ai.data("run", command=f"{gate.wait}; echo fine", background=True))["job"]
-    with copier_of(served) as copier:
-        assert copier.stdin is not None
-        assert copier.stdout is not None
-        call = {
-            "jsonrpc": "2.0",
-            "id": 2,
-            "method": "tools/call",
-            "params": {"name": "await", "arguments": {"jobs": [job]}},
-        }
-        for message in (INITIALIZE, INITIALIZED, call):
-            copier.stdin.write(json.dumps(message).encode() + b"\n")
-        copier.stdin.flush()
-        copier.stdout.readline()
-        copier.kill()
-    async with started(served, ERAS[0]) as ai:
-        gate.open()
-        assert (await ai.data("await", jobs=[job]))["out"]["text"] == "fine\n"
-
-
-def ask(home: Path, *messages: object) -> list[dict[str, object]]:
-    """What the copier answers to a client that says this and leaves."""
-    words = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
-    done = subprocess.run(command(home), input=words, capture_output=True, check=True, timeout=30)
+def ask(home: Path, *messages: object, tools: str = "core") -> list[dict[str, Any]]:
+    """What the copier answers to a client that says this, in these bytes or as JSON, and leaves."""
+    words = b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in messages)
+    done = subprocess.run(command(home, "--tools", tools), input=words, capture_output=True, check=True, timeout=30)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -119,7 +79,76 @@ async def test_the_opening_is_answered_from_what_is_known_while_no_daemon_is_the
     assert ask(served, INITIALIZE, INITIALIZED, tools) == first
 
 
+async def test_162_what_lives_with_a_client_outlives_the_daemon_and_ends_with_the_client(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("[retention]\nowner_grace = '2s'\n")
+    async with homes.remote(home):
+        async with started(home, ERAS[1], "--tools", "process") as ai:
+            process = (await ai.data("process.run", command="sleep 1000", background=True))["process_id"]
+            before = (home / "lock").read_text()
+            await homes.kill_daemon(home)
+            # Nothing is asked, and yet the client is there for the next daemon, for longer than the grace.
+            await eventually(lambda: (home / "lock").read_text() not in ("", before))
+            await anyio.sleep(2.5)
+            assert (await ai.data("process.monitor", process_id=process))["state"] == "running"
+        async with bide.connect(home) as jobs:
+            (job,) = (await jobs.wait([process], timeout=timedelta(seconds=20))).jobs
+        assert isinstance(job.phase, bide.Ended)
+        assert (job.phase.end.reason, job.phase.end.by) == ("killed", "owner gone")
+
+
+async def test_183_what_is_known_from_last_time_is_spelled_for_each_client(served: Path) -> None:
+    tools = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+    def names(client: str) -> list[str]:
+        params = {**INITIALIZE["params"], "clientInfo": {"name": client, "version": "1"}}
+        answers = ask(served, {**INITIALIZE, "params": params}, INITIALIZED, tools, tools="process")
+        (found,) = [answer for answer in answers if answer.get("id") == 2]
+        return [tool["name"] for tool in found["result"]["tools"]]
+
+    for _ in range(2):
+        assert names("claude-code")[0] == "process__run"
+        assert names("gemini-cli-mcp-client")[0] == "process.run"
+
+
+NOT_MESSAGES: list[object] = [
+    {"jsonrpc": "2.0"},
+    7,
+    [],
+    "x",
+    {"id": {}, "method": 3},
+    {"jsonrpc": "2.0", "id": True, "method": "initialize", "params": []},
+    {"jsonrpc": "2.0", "id": "\ud800", "method": "tools/list", "params": {"_meta": 3}},
+    {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": None},
+    {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": {}}},
+    b"[" * 100_000,
+    b"\xff\x00",
+]
+
+
 async def test_what_is_no_message_does_no_harm(served: Path) -> None:
-    words: list[object] = [{"jsonrpc": "2.0"}, 7, [], "x", {"id": {}, "method": 3}, INITIALIZE, INITIALIZED]
-    answers = ask(served, *words, {"jsonrpc": "2.0", "id": 9, "method": "no/such/method"})
-    assert [answer.get("id") for answer in answers if answer.get("id") in (1, 9)] == [1, 9]
+    half = {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": "\udcff"}}
+    last = {"jsonrpc": "2.0", "id": 9, "method": "no/such/method"}
+    answers = ask(served, *NOT_MESSAGES, INITIALIZE, INITIALIZED, half, last)
+    assert [answer.get("id") for answer in answers if answer.get("id") in (1, 8, 9)] == [1, 8, 9]
+
+
+@pytest.mark.parametrize("given", ["nope", "core,nope", ",", ""])
+def test_an_unknown_toolset_is_said_before_anything_is_started(home: Path, given: str) -> None:
+    done = subprocess.run([*command(home), "--tools", given], capture_output=True, check=False, timeout=30)
+    assert done.returncode == 2
+    assert b"no toolset " in done.stderr
+    assert b"known are core, " in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert not home.exists()
+
+
+async def test_the_settings_of_a_home_hold_for_the_toolsets(home: Path) -> None:
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("[sessions]\nshown_bytes = 10\n[mcp.job]\nasync_enabled = false\n")
+    async with homes.remote(home), started(home, ERAS[0], "--tools", "job,sessions") as ai:
+        names = {tool.name for tool in (await ai.client.list_tools()).tools}
+        assert "bash" in names
+        assert "job" not in names
+        data = await ai.data("exec", code="print('0123456789')", create=True)
+        assert (data["stdout"], data["truncated"]["stdout"]) == ("123456789\n", True)

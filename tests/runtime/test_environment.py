@@ -45,6 +45,13 @@ def test_a_terminal_has_colours_and_a_name() -> None:
     assert "NO_COLOR" not in env
 
 
+def test_the_size_of_the_callers_terminal_is_not_that_of_the_jobs() -> None:
+    size = {"LINES": "50", "COLUMNS": "200"}
+    assert not size.keys() & build(size, {}, defaults=False, pty=True, ours=OURS).keys()
+    assert build(size, {"LINES": "24"}, defaults=True, pty=True, ours=OURS)["LINES"] == "24"
+    assert size.items() <= build(size, {}, defaults=True, pty=False, ours=OURS).items()
+
+
 @pytest.mark.parametrize("base", [{"LANG": "en_US.UTF-8"}, {"LC_CTYPE": "C.utf8"}, {"LC_ALL": "de_DE.UTF-8"}])
 def test_a_locale_that_speaks_utf8_is_kept(base: Mapping[str, str]) -> None:
     env = build(base, {}, defaults=True, pty=False, ours=OURS)

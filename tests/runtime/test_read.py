@@ -151,7 +151,7 @@ async def test_joining_reads_of_any_size_gives_the_output_while_it_is_written(jo
         ({"tail": -1}, "limit must be above 0, offset and tail not negative"),
         ({"grep": "x", "limit": 0}, "limit must be above 0, offset and tail not negative"),
         ({"grep": "x", "offset": -1}, "limit must be above 0, offset and tail not negative"),
-        ({"grep": "("}, "'(' is not a regular expression: missing ), unterminated subpattern at position 0"),
+        ({"grep": "("}, "'(' is not a regular expression: missing ) at position 1"),
     ],
 )
 async def test_a_read_that_cannot_be_meant_is_refused(local: Jobs, options: dict[str, int], sentence: str) -> None:

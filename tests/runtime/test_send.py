@@ -1,7 +1,9 @@
 """`send`: text, keys, the end of input, and signals."""
 
+import contextlib
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 from tests.support.gates import Gate
@@ -9,6 +11,7 @@ from tests.support.patience import LONG, end_of, eventually
 
 from bide import Reason, Stream, Until
 from bide.api import Jobs
+from bide.keeper import told
 from bide.model.errors import BadRequest, JobEnded, JobNotFound, NoStdin
 
 
@@ -88,6 +91,15 @@ async def test_a_terminal_has_a_size_and_stderr_is_on_it(jobs: Jobs) -> None:
     assert ran.err is not None
     assert ran.out.data == b"40 120\r\nerr\r\n"
     assert ran.err.data == b""
+
+
+@pytest.mark.parametrize(
+    ("lines", "columns", "size"), [("24", "80", b"24 80"), ("", "x", b"40 120"), ("0", "1001", b"40 120")]
+)
+async def test_the_environment_says_how_large_a_terminal_is(local: Jobs, lines: str, columns: str, size: bytes) -> None:
+    ran = await local.run("stty size", pty=True, env={"LINES": lines, "COLUMNS": columns})
+    assert ran.out is not None
+    assert ran.out.data == size + b"\r\n"
 
 
 async def test_much_output_on_a_terminal_is_not_lost(local: Jobs) -> None:
@@ -179,6 +191,34 @@ async def test_input_with_its_place_arrives_once_however_often_it_is_sent(jobs: 
     assert sent.facts is None or sent.facts.input is None or sent.facts.input.size == 13
     assert (await end_of(jobs, job)).end.success
     assert (await jobs.read(job)).data == b"one two three"
+
+
+async def test_input_with_a_key_arrives_once_however_often_it_is_sent(jobs: Jobs) -> None:
+    job = (await jobs.run("cat", stdin=True, background=True)).job.id
+    for key, data in (("a", b"one "), ("a", b"one "), ("b", b"one "), ("a", b"one "), ("c", b"two"), ("b", b"one ")):
+        await jobs.send(job, data=data, key=key)
+    for _ in range(2):
+        with contextlib.suppress(JobEnded):
+            await jobs.send(job, data=b"!", eof=True, key="d")
+    assert (await end_of(jobs, job)).end.success
+    assert (await jobs.read(job)).data == b"one one two!"
+
+
+async def test_a_key_that_was_put_on_record_alone_does_not_lose_its_input(local: Jobs, home: Path) -> None:
+    job = (await local.run("cat", stdin=True, background=True)).job.id
+    told.mark(str(home / "jobs" / job), "a", 0)
+    await local.send(job, data=b"from another\n")
+    await local.send(job, data=b"mine\n", key="a")
+    await local.send(job, data=b"mine\n", key="a", eof=True)
+    assert (await end_of(local, job)).end.success
+    assert (await local.read(job)).data == b"from another\nmine\n"
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "two\nlines"])
+async def test_what_cannot_be_a_key_is_refused(jobs: Jobs, key: str) -> None:
+    job = (await jobs.run("cat", stdin=True, background=True)).job.id
+    with pytest.raises(BadRequest, match="a key has 1 to 200 printable characters"):
+        await jobs.send(job, data=b"x", key=key)
 
 
 async def test_how_much_input_was_taken_is_told(jobs: Jobs, gate: Gate) -> None:

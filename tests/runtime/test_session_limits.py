@@ -39,6 +39,14 @@ async def test_the_eleventh_session_evicts_the_least_recently_active(jobs: Jobs)
         await jobs.run("true", session="s1")
 
 
+async def test_nobody_evicts_the_session_of_another(jobs: Jobs) -> None:
+    await jobs.sessions.start("anns", owner="ann")
+    for number in range(10):
+        assert (await jobs.sessions.start(f"s{number}", owner="ben")).evicted == ()
+    assert (await jobs.sessions.start("s10", owner="ben")).evicted == ("s0",)
+    assert "anns" in await open_ids(jobs)
+
+
 @DOORS
 async def test_what_runs_is_evicted_last_and_goes_on(door: Door, home: Path, gate: Gate) -> None:
     """Checklist 95, without its kill: no job is ended to make room."""
@@ -51,10 +59,10 @@ async def test_what_runs_is_evicted_last_and_goes_on(door: Door, home: Path, gat
             for session in ("a", "c", "b")
         ]
         await jobs.sessions.end("c")
-        await jobs.sessions.start("idle")
-        assert (await jobs.sessions.start("d")).evicted == ("idle",)
+        await jobs.sessions.start("idle", owner="ann")
+        assert (await jobs.sessions.start("d", owner="ann")).evicted == ("idle",)
         job = (await jobs.run(gate.wait, session="d", background=True)).job.id
-        assert (await jobs.sessions.start("e")).evicted == ("a",)
+        assert (await jobs.sessions.start("e", owner="ann")).evicted == ("a",)
         assert await open_ids(jobs) == ["b", "d", "e"]
         kept = await jobs.get(going[0])
         assert (kept.phase_name, kept.owner, kept.session) == ("running", "ann", "a")

@@ -177,9 +177,8 @@ async def test_the_desktop_is_told_by_notify_send(home: Path, tmp_path: Path, mo
     [
         ("[outbox.sinks.one]\nowner = 'a'", "needs one of webhook, command or desktop"),
         ("[outbox.sinks.one]\nwebhook = 'ftp://x'", "must be an http or https URL"),
-        ("[outbox.sinks.one]\ncommand = 'ls'", "must be a list of words"),
         ("[outbox.sinks.one]\ndesktop = 'yes'", "must be true or false"),
-        ("[outbox.sinks]\none = 1", "has a section for each sink"),
+        ("[outbox.sinks]\none = 1", "must be a section"),
         ("[outbox]\non_sucess = true", "did you mean outbox.on_success"),
         ("[outbox]\non_success = 1", "must be true or false"),
         ("[outbox]\nstalled_after = 5", "must be a time"),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "run": "start a command as a job",
+    "ask": "ask an LLM's command line, as a job",
+    "llm": "LLM command lines: which there are, their versions, logins, models, upgrades",
     "wait": "wait for jobs; the exit status is the job's",
     "logs": "print what a job wrote",
     "send": "write to a job's stdin or terminal, or send it a signal",

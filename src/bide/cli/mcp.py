@@ -5,6 +5,7 @@ the client. 'bide mcp install CLIENT' writes it into a client's configuration.
 """
 
 import os
+import time
 
 from bide import config
 from bide.cli.exits import Usage
@@ -14,7 +15,7 @@ from bide.client.opening import Opening
 from bide.client.start import prepare_home
 from bide.version import VERSION
 
-TOOLSETS = ("core", "job")
+TOOLSETS = ("core", "job", "sessions", "handles", "process", "llm")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,13 +32,25 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("client", nargs="?", help="claude, codex, gemini, cursor or vscode")
     parser.add_argument("--print", action="store_true", help="with install: only show what would be written")
     parser.add_argument(
-        "--tools", metavar="T", default="core", help="toolsets, with commas between: core (default), job; or all"
+        "--tools",
+        metavar="T",
+        default="core",
+        help="toolsets, with commas between: core (default), job, sessions, handles, process, llm; or all",
     )
     parser.add_argument(
         "--owner", metavar="O", help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)"
     )
     parser.add_argument(
         "--patience", metavar="S", type=float, help="seconds one call may take (default: known per client)"
+    )
+    parser.add_argument(
+        "--scope",
+        choices=("own", "project", "all"),
+        default="own",
+        help="let it see and touch also the jobs of others: those in its folder and below, or all",
+    )
+    parser.add_argument(
+        "--shared", metavar="O", action="append", default=[], help="and those of this owner (repeatable)"
     )
     parser.examples("bide mcp                 # in a client's configuration", "claude mcp add bide -- bide mcp")
 
@@ -56,6 +69,9 @@ def execute(args: "Namespace", link: "Link") -> int:
         "connection": os.urandom(8).hex(),
         "tools": tools,
         "patience": args.patience,
+        "scope": args.scope,
+        "shared": args.shared,
+        "connected_at": time.time(),
     }
     kept = f"mcp-opening-{VERSION}-{'+'.join(tools)}.json"
     return Copier(home, hello, Opening(os.path.join(home, kept))).run()

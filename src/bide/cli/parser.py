@@ -84,14 +84,9 @@ def parse_notify(text: str) -> dict[str, bool]:
 
 def signal_number(text: str) -> int:
     """The number of a signal given as `TERM`, `SIGTERM` or `15`."""
-    import signal  # noqa: PLC0415 - only commands that name a signal pay for it
+    from bide.model.words import signal_of  # noqa: PLC0415 - only commands that name a signal pay for it
 
-    if text.isdecimal() and int(text) in signal.valid_signals():
-        return int(text)
-    name = text.upper()
-    try:
-        return int(signal.Signals[name if name.startswith("SIG") else f"SIG{name}"])
-    except KeyError:
-        raise argparse.ArgumentTypeError(
-            f"there is no signal {text!r}; use TERM, INT, HUP, KILL, USR1 or a number"
-        ) from None
+    found = signal_of(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"there is no signal {text!r}; use TERM, INT, HUP, KILL, USR1 or a number")
+    return found

@@ -84,11 +84,15 @@ class Sanitizer:
         return ""
 
 
+def safe_text(text: str) -> str:
+    """Text that came whole, safe for a terminal."""
+    cleaner = Sanitizer()
+    return (cleaner.feed(text.encode("utf-8", "backslashreplace")) + cleaner.finish()).decode()
+
+
 def one_line(text: str, limit: int | None = None) -> str:
     """Text as a single printable line without colours, for a table or a sentence; cut to `limit` characters."""
-    cleaner = Sanitizer()
-    safe = (cleaner.feed(text.encode("utf-8", "backslashreplace")) + cleaner.finish()).decode()
-    line = " ".join(re.sub("\x1b\\[[0-9;:]*[mK]", "", safe).split())
+    line = " ".join(re.sub("\x1b\\[[0-9;:]*[mK]", "", safe_text(text)).split())
     if limit is not None and len(line) > limit:
         return line[: max(0, limit - 1)] + "…"
     return line

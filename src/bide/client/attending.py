@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import anyio
 
 from bide.client.http1 import quote
-from bide.client.transport import Attendance, Transport
+from bide.client.transport import Streamed, Transport
 from bide.model.errors import BideError
 
 _PAUSES = (0.05, 0.2, 1.0, 5.0)
@@ -19,7 +19,7 @@ _PAUSES = (0.05, 0.2, 1.0, 5.0)
 async def attending(transport: Transport, owner: str) -> AsyncGenerator[None]:
     """While inside, we are there."""
     path = f"/v1/owners/{quote(owner)}/attend"
-    held = _Held(transport, path, await transport.attend(path))
+    held = _Held(transport, path, await transport.stream(path))
     failure: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
@@ -39,7 +39,7 @@ async def attending(transport: Transport, owner: str) -> AsyncGenerator[None]:
 class _Held:
     """The connection of this moment."""
 
-    def __init__(self, transport: Transport, path: str, attendance: Attendance) -> None:
+    def __init__(self, transport: Transport, path: str, attendance: Streamed) -> None:
         self._transport = transport
         self._path = path
         self.attendance = attendance
@@ -55,7 +55,7 @@ class _Held:
         tries = 0
         while True:
             try:
-                self.attendance = await self._transport.attend(self._path)
+                self.attendance = await self._transport.stream(self._path)
             except BideError:
                 await anyio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
                 tries += 1

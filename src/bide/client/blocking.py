@@ -210,6 +210,6 @@ def can_repeat(method: str, path: str, body: "Json | None") -> bool:
         return True
     if method != "POST":
         return False
-    if path == "/v1/jobs":
+    if path in ("/v1/jobs", "/v1/asks"):
         return bool(body and body.get("key"))
     return path in ("/v1/wait", "/v1/gc") or path.endswith("/kill") or path.startswith(_REPEATABLE)

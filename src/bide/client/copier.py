@@ -1,7 +1,7 @@
 """What an MCP client starts: copies frames between its stdio and the daemon, and understands no more of them than it must.
 
-It remembers the handshake and the calls that are not answered yet: when the daemon goes away it reaches the next one,
-replays both, and the client notices nothing. The opening requests are answered from what the server answered last time,
+It remembers the handshake, the subscriptions and the calls that are not answered yet: when the daemon goes away it
+reaches the next one, replays all of it, and the client notices nothing. The opening requests are answered from what the server answered last time,
 so that a client need not wait for a daemon that is still loading.
 """
 
@@ -11,6 +11,7 @@ import os
 import select
 from contextlib import suppress
 
+from bide.client.held import Held
 from bide.client.opening import Opening
 from bide.client.start import MCP_SOCKET, ensure_daemon, try_connect
 from bide.model.errors import BideError, DaemonUnavailable
@@ -32,16 +33,19 @@ class Copier:
     def __init__(self, home: str, hello: "Json", opening: Opening) -> None:
         """`hello` says who we are; the daemon reads it first on every connection."""
         self._home = home
-        self._hello = json.dumps(hello).encode() + b"\n"
+        self._hello = hello
         self._opening = opening
         self._poll = select.poll()
         self._client = Lines(0)
         self._daemon = Lines(-1)
         self._sock: _socket.socket | None = None
+        self._connected = False
+        """There was a daemon: the next one is told at once that the client is still there."""
         self._handshake: list[bytes] = []
         self._handshake_ids: set[str] = set()
         self._calls: dict[str, bytes] = {}
         """Requests that the client still waits for, by id."""
+        self._held = Held()
         self._had: set[str] = set()
         """Opening requests whose answer the client has had, so that another is for us alone."""
 
@@ -49,9 +53,9 @@ class Copier:
         """Copy until the client goes away and everything it asked for is answered."""
         self._poll.register(0, select.POLLIN)
         self._poll.register(1, 0)
-        while not (self._client.over and not self._calls):
+        while not (self._client.over and self._calls.keys() <= self._held.listens):
             # The first frames come before the daemon is looked for: what is known from last time need not wait for it.
-            if self._sock is None and (self._handshake or self._calls):
+            if self._sock is None and (self._connected or self._handshake or self._calls):
                 self._connect()
             for fd, _ in self._poll.poll():
                 if fd == 1:
@@ -82,16 +86,22 @@ class Copier:
                 if sock is None:
                     ensure_daemon(self._home)
                     continue
-                sock.sendall(self._hello + b"".join(self._handshake) + b"".join(self._calls.values()))
+                sock.sendall(
+                    self._greeting() + b"".join([*self._handshake, *self._held.lines(), *self._calls.values()])
+                )
             except DaemonUnavailable as error:
                 failure = error
             except OSError as error:
                 failure = DaemonUnavailable(home=self._home, detail=str(error))
             else:
-                self._sock, self._daemon = sock, Lines(sock.fileno())
+                self._sock, self._daemon, self._connected = sock, Lines(sock.fileno()), True
                 self._poll.register(sock.fileno(), select.POLLIN)
                 return
         raise failure or DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
+
+    def _greeting(self) -> bytes:
+        """Who is there; its name is known, because nothing is asked of the daemon before the client's first words."""
+        return json.dumps({**self._hello, "client": self._opening.client}).encode() + b"\n"
 
     def _from_client(self, line: bytes) -> None:
         message = _read(line)
@@ -103,6 +113,7 @@ class Copier:
                 self._had.add(id_)
             elif method not in _HANDSHAKE:
                 self._calls[id_] = line
+                self._held.from_client(id_, message, line)
         if method in _HANDSHAKE:
             self._handshake.append(line)
             self._handshake_ids |= {id_} if id_ else set()
@@ -119,6 +130,10 @@ class Copier:
     def _from_daemon(self, line: bytes) -> None:
         message = _read(line)
         id_ = None if "method" in message else _id(message)
+        instead = self._held.from_daemon(message, id_)
+        if instead is not None:
+            _write(b"".join(instead))
+            return
         if id_ is None:
             _write(line)
             return
@@ -128,7 +143,10 @@ class Copier:
             _write(line)
             if id_ in self._handshake_ids:
                 self._had.add(id_)
-        elif changed:
+            return
+        if id_ in self._handshake_ids:
+            _write(b"".join(self._held.begun_again()))
+        if changed:
             _write(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
 
 
@@ -156,16 +174,25 @@ class Lines:
 
 
 def _read(line: bytes) -> "Json":
+    """A message, as far as we look into it: where it has no object but should, an empty one. The server refuses it."""
     try:
         found: Json = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return found if type(found) is dict else {}
+    if type(found) is not dict:
+        return {}
+    params: Json = found["params"] if type(found.get("params")) is dict else {}
+    if type(params.get("_meta", {})) is not dict:
+        params = {**params, "_meta": {}}
+    return {**found, "params": params}
 
 
 def _id(message: "Json") -> str | None:
-    """The id of a message as a key: 1 and "1" are two. Nothing else can be an id."""
-    return json.dumps(message["id"]) if isinstance(message.get("id"), str | int) else None
+    """The id of a message as a key: 1 and "1" are two. Nothing else can be an id, and what no answer can name is none."""
+    id_ = message.get("id")
+    if type(id_) is str:
+        return None if any("\ud800" <= letter <= "\udfff" for letter in id_) else json.dumps(id_)
+    return json.dumps(id_) if type(id_) is int else None
 
 
 def _write(data: bytes) -> None:

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-_METHODS = ("initialize", "server/discover", "tools/list", "resources/list", "resources/templates/list", "prompts/list")
+_METHODS = ("initialize", "server/discover", "tools/list", "resources/templates/list", "prompts/list")
 _LISTS = ("tools/list",)
+_CLIENT = "io.modelcontextprotocol/clientInfo"
 
 
 class Opening:
@@ -24,6 +25,8 @@ class Opening:
         self._path = path
         self._kept: dict[str, Json] = {}
         self._asked: dict[str, str] = {}
+        self.client = ""
+        """The name that the client gives itself, once it has."""
         try:
             with open(path, "rb") as file:
                 found = json.load(file)
@@ -33,7 +36,8 @@ class Opening:
 
     def answer(self, id_: str, message: "Json") -> bytes | None:
         """The answer to a request, if it is known; it is asked again all the same, to keep what is known true."""
-        key = _key(message)
+        self.client = self.client or _client(message)
+        key = _key(message, self.client)
         if key is None:
             return None
         self._asked[id_] = key
@@ -63,14 +67,24 @@ class Opening:
             pass  # the next client waits a little longer, that is all
 
 
-def _key(message: "Json") -> str | None:
-    """What the answer depends on, beside our own version: the method, and which protocol is spoken."""
+def _client(message: "Json") -> str:
+    params = _object(message.get("params"))
+    info = _object(params.get("clientInfo")) or _object(_object(params.get("_meta")).get(_CLIENT))
+    return str(info.get("name") or "")
+
+
+def _object(value: "Json | None") -> "Json":
+    return value if type(value) is dict else {}
+
+
+def _key(message: "Json", client: str) -> str | None:
+    """What the answer depends on, beside our own version: the method, which protocol is spoken, and by whom."""
     method = message.get("method")
     if method not in _METHODS:
         return None
-    params: Json = message.get("params") or {}
+    params = _object(message.get("params"))
     if params.get("cursor"):
         return None
-    meta: Json = params.get("_meta") or {}
+    meta = _object(params.get("_meta"))
     spoken: object = params.get("protocolVersion") or meta.get("io.modelcontextprotocol/protocolVersion") or ""
-    return f"{method} {spoken}"
+    return f"{method} {spoken} {client}" if method in _LISTS else f"{method} {spoken}"

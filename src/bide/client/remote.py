@@ -15,14 +15,18 @@ from typing import Any, Unpack
 from bide import config
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.client.attending import attending
+from bide.client.events import RemoteEvents
 from bide.client.groups import RemoteGroups
 from bide.client.http1 import quote
+from bide.client.llm import RemoteLlm
 from bide.client.outbox import RemoteOutbox
 from bide.client.sessions import RemoteSessions
 from bide.client.transport import Transport
 from bide.model.answers import collected_from_json, slice_from_json, waited_from_json
 from bide.model.errors import BadRequest
 from bide.model.job import Job
+from bide.model.llm.answer import Asked
+from bide.model.llm.ask import Ask, AskOptions
 from bide.model.messages import Json, descendants_from_json, job_from_json
 from bide.model.output import Slice, Stream
 from bide.model.plans import until_to_json
@@ -41,6 +45,8 @@ class RemoteJobs:
         """Made by `bide.connect`."""
         self._transport = transport
         self.groups: RemoteGroups = RemoteGroups(transport)
+        self.events: RemoteEvents = RemoteEvents(transport)
+        self.llm: RemoteLlm = RemoteLlm(transport)
         self.services: RemoteServices = RemoteServices(transport)
         self.sessions: RemoteSessions = RemoteSessions(transport)
         self.outbox: RemoteOutbox = RemoteOutbox(transport)
@@ -53,6 +59,10 @@ class RemoteJobs:
         first = wanted if request.key else {**wanted, "new_key": True}
         body = await self._transport.call_once("/v1/jobs", first, wanted)
         return _ran(body)
+
+    async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
+        """See beside.Llm.ask."""
+        return await self.llm.ask(cli, prompt, **options)
 
     async def get(self, job: str) -> Job:
         """See api.Jobs.get."""
@@ -104,11 +114,13 @@ class RemoteJobs:
         eof: bool = False,
         signal: int | None = None,
         at: int | None = None,
+        key: str | None = None,
         pause: bool | None = None,
     ) -> Job:
-        """See api.Jobs.send. Without `at` not asked again if the daemon dies meanwhile: it might then be sent twice."""
-        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal, "at": at, "pause": pause}
-        again = at is not None and signal is None
+        """See api.Jobs.send. Without `at` or `key` not asked again if the daemon dies meanwhile: it might then be sent twice."""
+        body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal, "pause": pause}
+        body |= {"at": at, "key": key}
+        again = signal is None and (at is not None or key is not None)
         return job_from_json(await self._transport.call("POST", f"{_path(job)}/send", body, again=again))
 
     async def kill(

@@ -58,23 +58,30 @@ class _Line:
         self._sock.close()
 
 
-class Attendance:
-    """A connection that says only that we are there."""
+class Streamed:
+    """An answer that goes on for as long as the connection lasts."""
 
-    def __init__(self, line: _Line) -> None:
-        """Made by `Transport.attend`."""
+    def __init__(self, line: _Line, answer: Answer) -> None:
+        """Made by `Transport.stream`."""
         self._line = line
+        self._answer = answer
+
+    async def more(self) -> bytes:
+        """The next bytes; none when the other side is gone."""
+        if begun := self._answer.take():
+            return begun
+        try:
+            return await self._line.receive()
+        except OSError:
+            return b""
 
     async def over(self) -> None:
         """Return when the other side is gone."""
-        try:
-            while True:
-                await self._line.receive()
-        except OSError:
-            return
+        while await self.more():
+            pass
 
     def close(self) -> None:
-        """Leave."""
+        """Want no more of it."""
         self._line.close()
 
 
@@ -83,7 +90,7 @@ class Transport:
 
     def __init__(self, home: str) -> None:
         """Connects when it is first used."""
-        self._home = home
+        self.home = home
         self._idle: list[_Line] = []
         self._starting = anyio.Lock()
 
@@ -106,24 +113,24 @@ class Transport:
             raise error_of(answer.json(), answer.status)
         return answer.headers, answer.take()
 
-    async def attend(self, path: str) -> Attendance:
-        """A request whose answer is that we are heard for as long as the connection lasts; raises the error it carries."""
+    async def stream(self, path: str, *, query: Query | None = None) -> Streamed:
+        """A request whose answer goes on for as long as the connection lasts; raises the error it carries."""
         line = await self._connection(kept=False)
         try:
-            await line.send(request("GET", path))
+            await line.send(request("GET", path, None, query))
             answer = Answer()
             while not (answer.complete or (answer.has_head and answer.length is None)):
                 answer.feed(await line.receive())
         except ConnectionError as error:
             line.close()
-            raise DaemonUnavailable(home=self._home, detail="it ended before it answered") from error
+            raise DaemonUnavailable(home=self.home, detail="it ended before it answered") from error
         except BaseException:
             line.close()
             raise
         if answer.length is not None:
             line.close()
             raise error_of(answer.json(), answer.status)
-        return Attendance(line)
+        return Streamed(line, answer)
 
     async def _ask(self, message: bytes, again: Callable[[], bytes] | None) -> Answer:
         for attempt in range(_TRIES):
@@ -135,7 +142,7 @@ class Transport:
                 self.close()  # the other connections to that daemon are no better
                 if again is None or attempt + 1 == _TRIES:
                     detail = "it ended before it answered, so it is not known whether this was done"
-                    raise DaemonUnavailable(home=self._home, detail=detail) from error
+                    raise DaemonUnavailable(home=self.home, detail=detail) from error
                 message = again()
         raise AssertionError
 
@@ -160,18 +167,18 @@ class Transport:
     async def _connection(self, *, kept: bool) -> _Line:
         if kept and self._idle:
             return self._idle.pop()
-        sock = try_connect(self._home) or await self._start()
+        sock = try_connect(self.home) or await self._start()
         return _Line(sock)
 
     async def _start(self) -> socket:
         """A connection to a daemon that was not there; callers at the same time start one together."""
         async with self._starting:
-            sock = try_connect(self._home)
+            sock = try_connect(self.home)
             if sock is None:
-                await anyio.to_thread.run_sync(ensure_daemon, self._home)
-                sock = try_connect(self._home)
+                await anyio.to_thread.run_sync(ensure_daemon, self.home)
+                sock = try_connect(self.home)
         if sock is None:
-            raise DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
+            raise DaemonUnavailable(home=self.home, detail="it ended as soon as it was started")
         return sock
 
     def close(self) -> None:

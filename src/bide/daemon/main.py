@@ -29,7 +29,6 @@ from bide.keeper import launch
 from bide.model.errors import BideError, HomeBusy, InternalError
 from bide.model.times import stamp
 from bide.runtime.core import now
-from bide.runtime.events import LocalEvents
 from bide.runtime.local import LocalJobs, open_jobs
 from bide.version import VERSION
 from bide.web.http import serving
@@ -145,15 +144,15 @@ def _log_to(home: str) -> None:
 async def _serve(home: str) -> None:
     async with open_jobs(home, reaper=True) as jobs:
         _log_to(home)
-        async with anyio.create_task_group() as group:
-            group.start_soon(_serve_mcp, jobs)
-            async with answering(jobs, group.cancel_scope.cancel):
+        with anyio.CancelScope() as scope, _listening(jobs, MCP_SOCKET) as mcp:
+            async with answering(jobs, scope.cancel), anyio.create_task_group() as group:
+                group.start_soon(_serve_mcp, jobs, mcp)
                 log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.table.live))
                 _say({"ready": True, "pid": os.getpid()})
                 gc.freeze()
                 gc.set_threshold(_GC_EVERY)
                 await _obey_signals(jobs)
-            group.cancel_scope.cancel()
+                group.cancel_scope.cancel()
         log.info("stopped")
 
 
@@ -161,8 +160,6 @@ async def _serve(home: str) -> None:
 async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator[None]:
     """Answer on the home's socket; `stop` is for who asks us to."""
     started_at, home = now(), jobs.core.home
-    listening = home.bind(SOCKET, socket.SOCK_STREAM)
-    listening.listen(_BACKLOG)
 
     def info() -> dict[str, Any]:
         phases = [live.job.phase_name for live in jobs.core.keeping.table.live.values()]
@@ -178,16 +175,20 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
             "keeper": launch.KEEPER,
         }
 
-    routes = Routes(jobs, LocalEvents(jobs.core), jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop)
-    async with serving(listening, routes, _is_ours):
+    routes = Routes(jobs, jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop)
+    async with serving(_listening(jobs, SOCKET), routes, _is_ours):
         yield
 
 
-async def _serve_mcp(jobs: LocalJobs) -> None:
-    sock = jobs.core.home.bind(MCP_SOCKET, socket.SOCK_STREAM)
+def _listening(jobs: LocalJobs, name: str) -> socket.socket:
+    sock = jobs.core.home.bind(name, socket.SOCK_STREAM)
     sock.listen(_BACKLOG)
+    return sock
+
+
+async def _serve_mcp(jobs: LocalJobs, sock: socket.socket) -> None:
     async with await SocketListener.from_socket(sock) as listener, anyio.create_task_group() as group:
-        door = McpSocket(jobs, _is_our_user, group)
+        door = McpSocket(jobs, jobs, jobs.core.settings, _is_our_user, group)
         if (port := jobs.core.settings.mcp.port) is not None:
             group.start_soon(door.serve_http, jobs.core.home.path, port)
         await listener.serve(door)

@@ -6,6 +6,7 @@ import json
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,12 @@ import anyio.to_thread
 from anyio.abc import SocketAttribute, SocketStream, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from bide.model.errors import BideError
+from bide.model.errors import BadRequest, BideError
 
 if TYPE_CHECKING:
-    from bide.api import Jobs
+    from bide.api import Jobs, Upkeep
     from bide.mcpserver.server import Door
+    from bide.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +30,18 @@ _HELLO_MAX = 4 * 1024 * 1024
 class McpSocket:
     """Takes connections of copiers and hands them to the door, which it loads when it is first needed."""
 
-    def __init__(self, jobs: Jobs, allowed: Callable[[socket.socket], bool], group: TaskGroup) -> None:
+    def __init__(
+        self,
+        jobs: Jobs,
+        upkeep: Upkeep,
+        settings: Settings,
+        allowed: Callable[[socket.socket], bool],
+        group: TaskGroup,
+    ) -> None:
         """Nothing is loaded yet. `group` is for what outlives a connection."""
         self._jobs = jobs
+        self._upkeep = upkeep
+        self._settings = settings
         self._group = group
         self._allowed = allowed
         self._door: Door | None = None
@@ -51,8 +62,21 @@ class McpSocket:
     async def _serve(self, stream: SocketStream) -> None:
         buffered = BufferedByteReceiveStream(stream)
         hello = json.loads(await buffered.receive_until(b"\n", _HELLO_MAX))
-        door = await self._loaded()
-        await door.serve(buffered, stream, hello)
+        async with AsyncExitStack() as present:
+            hello["attended"] = await self._attend(hello, present)
+            door = await self._loaded()
+            await door.serve(buffered, stream, hello)
+
+    async def _attend(self, hello: dict[str, Any], present: AsyncExitStack) -> bool:
+        """The owner is there from now on, not only from when the protocol is loaded, until the client is gone."""
+        owner = _import("bide.mcpserver.scope").owner_in(hello)
+        if not owner:
+            return False
+        try:
+            await present.enter_async_context(self._upkeep.attend(owner))
+        except BadRequest:
+            return False  # no owner can be called so; the calls are told
+        return True
 
     async def serve_http(self, home: str, port: int) -> None:
         """Serve clients that connect to a URL, for as long as the daemon lives."""
@@ -68,7 +92,7 @@ class McpSocket:
             door = self._door
             if door is None:
                 module = await anyio.to_thread.run_sync(_import, "bide.mcpserver.server")
-                door = self._door = module.Door(self._jobs, self._group)
+                door = self._door = module.Door(self._jobs, self._group, self._settings)
         return door
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from bide.keeper import told
 from bide.model.errors import BideError
 from bide.model.job import Job
 from bide.model.messages import job_from_json, job_to_json
@@ -38,6 +39,8 @@ class Orders:
     """The kernel's boot id and pid namespace: a job of another boot cannot be running."""
     starter: Sequence[str] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    input: bytes | None = None
+    """All that the job reads from its stdin; `None` if that comes later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,9 @@ def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
     try:
         for name in () if made else _fifos(job):
             os.mkfifo(f"{path}/{name}", 0o600)
+        if orders.input is not None:
+            told.append(path, orders.input)
+            told.close(path)
         _write(f"{path}/spec", _spec(job, orders), 0 if made else os.O_CREAT | os.O_EXCL)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
@@ -230,27 +236,6 @@ def write_status(path: str, status: int) -> None:
         os.unlink(temporary)
     _write(temporary, b"%d\n" % status)
     os.rename(temporary, f"{path}/status")
-
-
-def append_input(path: str, data: bytes) -> None:
-    """Add to what the job will read from its stdin or terminal."""
-    fd = os.open(f"{path}/in", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-    finally:
-        os.close(fd)
-
-
-def close_input(path: str) -> None:
-    """After what is in `in`, the stdin ends."""
-    os.close(os.open(f"{path}/in.eof", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-
-
-def input_closed(path: str) -> bool:
-    """Whether the stdin's end was asked for."""
-    return os.path.exists(f"{path}/in.eof")
 
 
 def command(path: str, line: str) -> bool:

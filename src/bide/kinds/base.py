@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bide.kinds import python, shell
 from bide.model.errors import BadRequest
+from bide.model.request import Request
 
 
 class Kind(Protocol):
@@ -36,11 +37,14 @@ class Plan:
     """As a person would type it."""
 
 
-def plan(command: str | tuple[str, ...], language: str | None, cwd: str, env: Mapping[str, str]) -> Plan:
+def plan(request: Request, cwd: str, env: Mapping[str, str]) -> Plan:
     """What to execute. Without a language a string is given to a shell, and words are executed as they are."""
+    command = request.command
     if not isinstance(command, str):
+        if request.ask is not None:
+            return Plan(request.ask.cli, command, request.ask.shown)
         return Plan(shell.NAME, command, shell.shown(command))
-    name = language or shell.NAME
+    name = request.language or shell.NAME
     kind = KINDS.get(name)
     if kind is None:
         raise BadRequest(detail=f"there is no language {name!r}; known are {', '.join(KINDS)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 Schema = Mapping[str, Any]
@@ -23,29 +24,56 @@ _TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "integer": ("a whole number", lambda value: _is_number(value) and float(cast("float", value)).is_integer()),
     "number": ("a number", _is_number),
     "array": ("a list", lambda value: isinstance(value, list)),
+    "null": ("null", lambda value: value is None),
     "object": ("an object", lambda value: isinstance(value, dict)),
 }
 _SHOWN = 60
 
 
-def fault(arguments: object, schema: Schema) -> str | None:
-    """What is wrong with the arguments, in one sentence; `None` if nothing is."""
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with the arguments."""
+
+    field: str
+    """Where it is: `timeout`, `env.A`, `jobs[1]`; empty for the arguments as a whole."""
+    sentence: str
+
+
+def fault(arguments: object, schema: Schema) -> Fault | None:
+    """The first thing that is wrong with the arguments; `None` if nothing is."""
     return _fault(arguments, schema, "")
 
 
-def _fault(value: object, schema: Schema, path: str) -> str | None:
+def counted(value: Any, schema: Schema) -> Any:
+    """Arguments without a fault, with whole numbers as such: JSON may write 5 as 5.0."""
+    if "anyOf" in schema:
+        return counted(value, next(one for one in schema["anyOf"] if _fault(value, one, "") is None))
+    if schema["type"] == "integer":
+        return int(value)
+    if schema["type"] == "array":
+        return [counted(one, schema["items"]) for one in value]
+    if schema["type"] != "object":
+        return value
+    rest = schema.get("additionalProperties")
+    free: Schema | None = cast("Schema", rest) if isinstance(rest, Mapping) else None
+    known: dict[str, Schema] = schema.get("properties", {})
+    inner = {key: known.get(key, free) for key in value}
+    return {key: one if (of := inner[key]) is None else counted(one, of) for key, one in value.items()}
+
+
+def _fault(value: object, schema: Schema, path: str) -> Fault | None:
     if "anyOf" in schema:
         faults = [_fault(value, one, path) for one in schema["anyOf"]]
-        return None if None in faults else f"{_named(path)} must be {_wanted(schema)}, not {_shown(value)}"
+        return None if None in faults else _must(path, f"be {_wanted(schema)}, not {_shown(value)}")
     kind, fits = _TYPES[schema["type"]]
     if not fits(value):
-        return f"{_named(path)} must be {kind}, not {_shown(value)}"
+        return _must(path, f"be {kind}, not {_shown(value)}")
     if "enum" in schema and value not in schema["enum"]:
-        return f"{_named(path)} must be one of {', '.join(map(str, schema['enum']))}, not {_shown(value)}"
+        return _must(path, f"be one of {', '.join(map(str, schema['enum']))}, not {_shown(value)}")
     return _content_fault(value, schema, path)
 
 
-def _content_fault(value: object, schema: Schema, path: str) -> str | None:
+def _content_fault(value: object, schema: Schema, path: str) -> Fault | None:
     if isinstance(value, dict):
         return _object_fault(cast("dict[str, object]", value), schema, path)
     if isinstance(value, list):
@@ -53,31 +81,31 @@ def _content_fault(value: object, schema: Schema, path: str) -> str | None:
     return _range_fault(value, schema, path)
 
 
-def _range_fault(value: object, schema: Schema, path: str) -> str | None:
+def _range_fault(value: object, schema: Schema, path: str) -> Fault | None:
     number = len(value) if isinstance(value, str) else cast("float", value)
     low, high = ("minLength", "maxLength") if isinstance(value, str) else ("minimum", "maximum")
     unit = " characters" if isinstance(value, str) else ""
     if low in schema and number < schema[low]:
-        return f"{_named(path)} must be at least {schema[low]}{unit}, not {number}"
+        return _must(path, f"be at least {schema[low]}{unit}, not {number}")
     if high in schema and number > schema[high]:
-        return f"{_named(path)} must be at most {schema[high]}{unit}, not {number}"
+        return _must(path, f"be at most {schema[high]}{unit}, not {number}")
     return None
 
 
-def _list_fault(value: list[object], schema: Schema, path: str) -> str | None:
+def _list_fault(value: list[object], schema: Schema, path: str) -> Fault | None:
     if len(value) < schema.get("minItems", 0):
-        return f"{_named(path)} must have at least {schema['minItems']} entries"
+        return _must(path, f"have at least {schema['minItems']} entries")
     if len(value) > schema.get("maxItems", 10_000):
-        return f"{_named(path)} must have at most {schema.get('maxItems', 10_000)} entries"
+        return _must(path, f"have at most {schema.get('maxItems', 10_000)} entries")
     found = (_fault(one, schema["items"], f"{path}[{at}]") for at, one in enumerate(value))
     return next((one for one in found if one), None)
 
 
-def _object_fault(value: dict[str, object], schema: Schema, path: str) -> str | None:
+def _object_fault(value: dict[str, object], schema: Schema, path: str) -> Fault | None:
     known: dict[str, Schema] = schema.get("properties", {})
     rest = schema.get("additionalProperties", False)
     for key, one in value.items():
-        within = f"{path}.{key}" if path else key
+        within = _within(path, key)
         if key in known:
             found = _fault(one, known[key], within)
         elif isinstance(rest, Mapping):
@@ -89,13 +117,21 @@ def _object_fault(value: dict[str, object], schema: Schema, path: str) -> str | 
         if found:
             return found
     missing = [key for key in schema.get("required", ()) if key not in value]
-    return f"{_named(path, 'the call')} needs {missing[0]!r}" if missing else None
+    return Fault(_within(path, missing[0]), f"{_named(path, 'the call')} needs {missing[0]!r}") if missing else None
 
 
-def _unknown(key: str, path: str, known: Mapping[str, Schema]) -> str:
+def _unknown(key: str, path: str, known: Mapping[str, Schema]) -> Fault:
     near = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {near[0]!r}" if near else f"known are {', '.join(known) or 'none'}"
-    return f"{_named(path, 'the call')} has no field {_shown(key)}; {hint}"
+    return Fault(_within(path, key), f"{_named(path, 'the call')} has no field {_shown(key)}; {hint}")
+
+
+def _must(path: str, what: str) -> Fault:
+    return Fault(path, f"{_named(path)} must {what}")
+
+
+def _within(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
 
 
 def _wanted(schema: Schema) -> str:

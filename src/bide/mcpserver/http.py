@@ -81,5 +81,11 @@ def _listening(port: int, home: str) -> socket.socket:
 async def serve(door: Door, home: str, port: int) -> None:
     """Serve on this port until cancelled. Raises BadSettings, naming the file that has the port."""
     app: Any = Guarded(door.server.streamable_http_app(streamable_http_path=PATH, host="127.0.0.1"), token(home))
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1)
-    await _Server(config).serve(sockets=[_listening(port, home)])
+    await _Server(configured(app)).serve(sockets=[_listening(port, home)])
+
+
+def configured(app: Any) -> uvicorn.Config:
+    """How it is served. By h11, because what else uvicorn would take leaves blanks at the end of header values."""
+    return uvicorn.Config(
+        app, http="h11", log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1
+    )

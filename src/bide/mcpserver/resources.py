@@ -1,29 +1,76 @@
-"""What a client can read without a tool: the caller's jobs, each job, and its output. Nothing here knows the protocol."""
+"""What a client can read without a tool: the caller's jobs and sessions, each one, and a job's output.
+
+Nothing here knows the protocol.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
+from enum import StrEnum
 
 from bide.api import Filter, Jobs
 from bide.mcpserver.scope import Own
 from bide.mcpserver.text import job_data, job_line
+from bide.mcpserver.toolsets import place
 from bide.model.errors import JobNotFound
 from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.output import Stream
 
-LIST = "job://list"
 SHOWN = 20
 """How many of the newest jobs are listed one by one; some clients never look at templates."""
+LISTED = 200
+"""How many of the newest jobs the list has."""
 TAIL_BYTES = 256 * 1024
 _STREAMS = {"stdout": Stream.OUT, "stderr": Stream.ERR}
+_JSON, _TEXT = "application/json", "text/plain"
 
 TEMPLATES = {
-    "job://{id}": ("A job", "phase, end and usage of a job, by id or name", "application/json"),
-    "job://{id}/stdout": ("Output of a job", "the last 256 KiB of its stdout", "text/plain"),
-    "job://{id}/stderr": ("Errors of a job", "the last 256 KiB of its stderr", "text/plain"),
+    "job://{id}": ("A job", "phase, end and usage of a job, by id or name", _JSON),
+    "job://{id}/stdout": ("Output of a job", "the last 256 KiB of its stdout", _TEXT),
+    "job://{id}/stderr": ("Errors of a job", "the last 256 KiB of its stderr", _TEXT),
+    "session://{id}": ("A session", "folder, environment, vars and newest jobs of a session", _JSON),
 }
+
+
+class Kind(StrEnum):
+    """What a resource shows."""
+
+    JOBS = "jobs"
+    JOB = "job"
+    OUTPUT = "output"
+    SESSIONS = "sessions"
+    SESSION = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a URI names."""
+
+    kind: Kind
+    ref: str = ""
+    """The job or session."""
+    stream: Stream = Stream.OUT
+
+
+_LISTS = {"job://list": Place(Kind.JOBS), "session://list": Place(Kind.SESSIONS)}
+_ONE = re.compile(r"(?P<scheme>job|session)://(?P<ref>[^/]+)(?:/(?P<stream>stdout|stderr))?\Z")
+
+
+def place_of(uri: str) -> Place:
+    """What a URI names. Raises JobNotFound if it can name nothing."""
+    if uri in _LISTS:
+        return _LISTS[uri]
+    found = _ONE.match(uri)
+    if found is None or (found["scheme"] == "session" and found["stream"]):
+        raise JobNotFound(job=uri)
+    if found["scheme"] == "session":
+        return Place(Kind.SESSION, found["ref"])
+    if found["stream"]:
+        return Place(Kind.OUTPUT, found["ref"], _STREAMS[found["stream"]])
+    return Place(Kind.JOB, found["ref"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,31 +84,45 @@ class Resource:
 
 
 async def listed(jobs: Jobs, own: Own) -> list[Resource]:
-    """The list, and the newest jobs with their outputs."""
+    """The lists, the open sessions, and the newest jobs with their outputs."""
     page = await jobs.list(Filter(owner=own.owner), limit=SHOWN)
-    found = [Resource(LIST, "Your jobs", "the newest of your jobs", "application/json")]
+    found = [
+        Resource("job://list", "Your jobs", "the newest of your jobs", _JSON),
+        Resource("session://list", "Your sessions", "your open sessions", _JSON),
+    ]
+    found += [
+        Resource(f"session://{one.id}", one.id, place.line(one), _JSON)
+        for one in await jobs.sessions.list(owner=own.owner)
+    ]
     for job in page.jobs:
-        found.append(Resource(f"job://{job.id}", job.name or job.id, job_line(job), "application/json"))
+        found.append(Resource(f"job://{job.id}", job.name or job.id, job_line(job), _JSON))
         found += [
-            Resource(f"job://{job.id}/{word}", f"{job.name or job.id} {word}", f"{word} of {job.id}", "text/plain")
+            Resource(f"job://{job.id}/{word}", f"{job.name or job.id} {word}", f"{word} of {job.id}", _TEXT)
             for word in _STREAMS
         ]
     return found
 
 
 async def read(jobs: Jobs, own: Own, uri: str) -> tuple[str, str]:
-    """The kind and the text of a resource. Raises JobNotFound."""
-    if uri == LIST:
-        page = await jobs.list(Filter(owner=own.owner), limit=200)
-        return "application/json", json.dumps([job_data(job) for job in page.jobs])
-    scheme, _, rest = uri.partition("://")
-    ref, _, what = rest.partition("/")
-    if scheme != "job" or not ref or what not in ("", *_STREAMS):
-        raise JobNotFound(job=uri)
-    job = await own.job(ref)
-    if not what:
-        return "application/json", json.dumps(job_to_json(job))
-    return "text/plain", await _tail(jobs, job, _STREAMS[what])
+    """The kind and the text of a resource. Raises JobNotFound or SessionNotFound."""
+    named = place_of(uri)
+    if named.kind is Kind.OUTPUT:
+        return _TEXT, await _tail(jobs, await own.job(named.ref), named.stream)
+    return _JSON, json.dumps(await _data(jobs, own, named))
+
+
+async def _data(jobs: Jobs, own: Own, named: Place) -> object:
+    match named.kind:
+        case Kind.JOBS:
+            page = await jobs.list(Filter(owner=own.owner), limit=LISTED)
+            return [job_data(job) for job in page.jobs]
+        case Kind.SESSIONS:
+            return [place.data_of(one) for one in await jobs.sessions.list(owner=own.owner)]
+        case Kind.SESSION:
+            one = await own.session(named.ref)
+            return {**place.data_of(one), "newest": [job_data(job) for job in one.jobs]}
+        case _:
+            return job_to_json(await own.job(named.ref))
 
 
 async def _tail(jobs: Jobs, job: Job, stream: Stream) -> str:

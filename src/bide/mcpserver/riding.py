@@ -18,15 +18,15 @@ def carrier_of(call: Call) -> str:
     return f"mcp:{call.caller.connection or call.caller.owner}"
 
 
-async def ridden(outbox: Outbox, call: Call, make: Callable[[], Awaitable[Answer]]) -> Answer:
-    """The answer, with what else is due. Whoever calls again has read the answer before."""
+async def ridden(outbox: Outbox, call: Call, make: Callable[[], Awaitable[Answer]], *, rides: bool) -> Answer:
+    """The answer, with what else is due if that `rides` on it. Whoever calls again has read the answer before."""
     carrier = carrier_of(call)
     await outbox.settle(carrier)
     with outbox.answering(call.caller.owner) as told:
         answer = await make()
-        message = await outbox.pull(call.caller.owner, carrier=carrier, room=ROOM)
+        message = await outbox.pull(call.caller.owner, carrier=carrier, room=ROOM) if rides else None
         outbox.told(told, carrier=carrier)
-    if not message.items:
+    if message is None or not message.items:
         return answer
     news = [item_to_json(item) for item in message.items]
     return replace(answer, text=f"{answer.text}\n{message.text}", data={**answer.data, "notices": news})

@@ -1,41 +1,124 @@
-"""Which jobs a caller may see and touch: its own. What is another's is not found."""
+"""Which jobs and sessions a caller may see and touch: its own, and what it was granted. What is another's is not found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import anyio
 
 from bide.api import Filter, Jobs
-from bide.model.errors import JobForgotten, JobNotFound
+from bide.model.errors import BadRequest, JobForgotten, JobNotFound, SessionNotFound
 from bide.model.job import ID_PATTERN, Job
+from bide.model.owners import owner_of
+from bide.model.session import Session
 
 REGISTER_SECONDS = 1.0
 """How long an id that is not known may take to become known: the calls of one batch arrive in any order."""
 
 
-class Own:
-    """The jobs of one owner."""
+def owner_in(hello: Mapping[str, Any]) -> str:
+    """Who connects, from what its copier says first; empty if that is not known yet."""
+    client = str(hello.get("client") or "")
+    return str(hello.get("owner") or "") or (owner_of(client, str(hello["cwd"])) if client else "")
 
-    def __init__(self, jobs: Jobs, owner: str, arrivals: Arrivals) -> None:
+
+SCOPES = ("own", "shared", "project", "all")
+"""What a client can ask to see, each with what it must be granted for it."""
+_LOOKED_AT = 1000
+"""How many jobs one page of a project is searched in; the next page goes on from there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a client may see and touch beside its own jobs: whoever configured it decides, not the client."""
+
+    scope: str = "own"
+    """`own`; `project`, all that runs in the client's folder or below; or `all`."""
+    folder: str = ""
+    shared: tuple[str, ...] = ()
+    """Owners who share theirs with it."""
+
+    def has(self, job: Job) -> bool:
+        """Whether the job is within it."""
+        if self.scope == "all" or job.owner in self.shared:
+            return True
+        return self.scope == "project" and _is_within(job.spec.cwd, self.folder)
+
+    def narrowed(self, scope: str) -> Reach:
+        """What is seen of it in a view. Raises BadRequest for more than was granted."""
+        if scope == "shared":
+            return replace(self, scope="own")
+        if SCOPES.index(scope) > SCOPES.index(self.scope):
+            allowed = "its own jobs only" if self.scope == "own" else "the jobs of its project only"
+            detail = (
+                f"this client may see {allowed}; whoever configured it can grant more with 'bide mcp --scope {scope}'"
+            )
+            raise BadRequest(detail=detail, field="scope")
+        return Reach(scope, self.folder)
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+NOTHING_MORE = Reach()
+
+
+class Own:
+    """The jobs and sessions of one owner, and the jobs within its reach."""
+
+    def __init__(self, jobs: Jobs, owner: str, arrivals: Arrivals, reach: Reach = NOTHING_MORE) -> None:
         """A view of `jobs`."""
         self._jobs = jobs
         self.owner = owner
         self.arrivals = arrivals
+        self.reach = reach
+
+    def may(self, job: Job) -> bool:
+        """Whether the owner may see and touch it."""
+        return job.owner == self.owner or self.reach.has(job)
 
     async def job(self, ref: str) -> Job:
-        """The owner's job with this id or name. Raises JobNotFound or JobForgotten."""
+        """The job with this id or name; of a name the owner's own goes first. Raises JobNotFound or JobForgotten."""
         if ID_PATTERN.match(ref):
             job = await self._jobs.get(ref)
-            if job.owner != self.owner:
+            if not self.may(job):
                 raise JobNotFound(job=ref)
             return job
-        # An active job of the name goes before a newer one that ended.
-        for phase in ("running", "queued", None):
-            page = await self._jobs.list(Filter(owner=self.owner, name=ref, phase=phase), limit=1)
-            if page.jobs:
-                return page.jobs[0]
+        owners = (self.owner,) if self.reach == NOTHING_MORE else (self.owner, None)
+        for owner in owners:
+            # An active job of the name goes before a newer one that ended.
+            for phase in ("running", "queued", None):
+                page = await self._jobs.list(Filter(owner=owner, name=ref, phase=phase), limit=50)
+                for job in page.jobs:
+                    if self.may(job):
+                        return job
         raise JobNotFound(job=ref)
+
+    async def page(self, where: Filter, scope: str, limit: int, before: str | None) -> tuple[list[Job], str | None]:
+        """The newest jobs of a view, and where the next page begins. Raises BadRequest for one that was not granted."""
+        if scope == "own":
+            page = await self._jobs.list(replace(where, owner=self.owner), limit=limit, before=before)
+            return list(page.jobs), page.next
+        seen = self.reach.narrowed(scope)
+        found: list[Job] = []
+        for _ in range(max(_LOOKED_AT // limit, 1)):
+            page = await self._jobs.list(where, limit=limit, before=before)
+            found += [job for job in page.jobs if seen.has(job)]
+            before = page.next
+            if before is None or len(found) >= limit:
+                break
+        return found, before
+
+    async def session(self, ref: str) -> Session:
+        """The owner's open session of this id. Raises SessionNotFound."""
+        found = await self._jobs.sessions.get(ref)
+        if found.owner != self.owner:
+            raise SessionNotFound(session=ref)
+        return found
 
     async def ids(self, refs: Sequence[str]) -> list[str]:
         """The ids of these jobs; one that is not known yet is given a moment to be."""

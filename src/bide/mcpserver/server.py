@@ -1,4 +1,7 @@
-"""The protocol: our tools on the SDK's low-level server, both eras. The only importer of `mcp`; it takes a second to load."""
+"""The protocol: our tools on the SDK's low-level server, both eras.
+
+It and `protocol/` are the only importers of `mcp`, which takes a second to load.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,23 @@ from typing import Any
 import anyio
 import mcp_types as types
 from anyio.abc import ByteReceiveStream, ByteSendStream, TaskGroup
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import arguments, patience, resources, riding, toolsets
-from bide.mcpserver.prompts import PROMPTS
-from bide.mcpserver.scope import Arrivals, Own
-from bide.mcpserver.tool import Answer, Call, Caller, Json, Tool, caller_of
-from bide.model.errors import BideError
+from bide.mcpserver import arguments, llmresources, patience, refusal, resources, riding, spelling, toolsets
+from bide.mcpserver.protocol import fixed, frames, results
+from bide.mcpserver.protocol.abilities import Served
+from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
+from bide.mcpserver.protocol.tasks import TaskMethods
+from bide.mcpserver.scope import SCOPES, Arrivals, Own
+from bide.mcpserver.tasks import Tasks
+from bide.mcpserver.tool import Call, Caller, Json, Tool, caller_of
+from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.owners import owner_of
+from bide.settings import Settings
 from bide.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -34,32 +41,39 @@ INSTRUCTIONS = (
     "bide runs what takes time as durable jobs. Pattern: run; if the answer is a job that still runs, do other work and then "
     "await it (one call, costs nothing while it waits). Never poll in a loop. Jobs outlive you: jobs lists yours."
 )
-_NOT_FOUND = -32002
-_MAX_FRAME = 16 * 1024 * 1024
 
 
 class Door:
     """Serves MCP clients with the verbs of one Jobs."""
 
-    def __init__(self, jobs: Jobs, group: TaskGroup) -> None:
+    tasks: Callable[[Jobs], Tasks] = Tasks
+    """What tasks are."""
+
+    def __init__(self, jobs: Jobs, group: TaskGroup, settings: Settings | None = None) -> None:
         """One server object for all connections; who calls is known by the connection. `group` outlives them."""
         self._jobs = jobs
         self._group = group
-        self._toolsets = toolsets.made()
+        self._toolsets = toolsets.made(settings)
         self._arrivals: dict[str, Arrivals] = {}
-        self.server: Server[Caller] = Server(
+        self._tasks = TaskMethods(jobs, type(self).tasks(jobs), self._asked)
+        self._subscriptions = Subscriptions(jobs, group, lambda ctx: self._own(_known(ctx)), self._tasks.note)
+        self.server: Server[Caller] = Served(
             "bide",
             version=VERSION,
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
-            on_list_resource_templates=_list_templates,
+            on_list_resource_templates=fixed.list_templates,
             on_read_resource=self._read_resource,
-            on_list_prompts=_list_prompts,
-            on_get_prompt=_get_prompt,
+            on_subscribe_resource=self._subscriptions.subscribe,
+            on_unsubscribe_resource=self._subscriptions.unsubscribe,
+            on_subscriptions_listen=self._subscriptions.listen,
+            on_list_prompts=fixed.list_prompts,
+            on_get_prompt=fixed.get_prompt,
             lifespan=_over_http,
         )
+        self._tasks.serve(self.server, self._subscriptions)
 
     async def serve(self, source: ByteReceiveStream, sink: ByteSendStream, hello: Json) -> None:
         """Speak with one client over lines of JSON until it goes away; `hello` says who it is."""
@@ -67,8 +81,8 @@ class Door:
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as group:
-            group.start_soon(_receive, source, incoming)
-            group.start_soon(_transmit, sink, outgoing)
+            group.start_soon(frames.receive, source, incoming, write.clone())
+            group.start_soon(frames.transmit, sink, outgoing)
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller)
             group.cancel_scope.cancel()
         with anyio.CancelScope(shield=True):
@@ -76,28 +90,46 @@ class Door:
             await self._jobs.outbox.release(f"mcp:{caller.connection}")
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
-        """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool."""
-        caller: Caller = ctx.lifespan_context
+        """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""
+        asked = _known(ctx).toolsets
+        names = tuple(self._toolsets) if asked == ("all",) else asked
+        unknown = [name for name in names if name not in self._toolsets]
+        if unknown:
+            raise MCPError(code=types.INVALID_PARAMS, message=refusal.no_toolset(unknown[0], self._toolsets))
         found: dict[str, Tool] = {}
-        for name in caller.toolsets:
+        for name in names:
             for tool in self._toolsets[name]:
-                found.setdefault(tool.name, tool)
+                if tool.wider or tool.name not in found:
+                    found[tool.name] = tool
         return found
 
     async def _list_tools(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(tool) for tool in self._tools(ctx).values()])
+        client, tools = _known(ctx).client, self._tools(ctx).values()
+        return types.ListToolsResult(tools=[results.listed(tool, client) for tool in tools if tool.listed])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         known = self._tools(ctx)
-        tool = known.get(params.name)
+        caller = _known(ctx)
+        tool = known.get(params.name) or known.get(spelling.meant(params.name))
         if tool is None:
-            return _refused("unknown_tool", f"no tool {params.name!r}; known are {', '.join(known)}")
+            names = ", ".join(spelling.shown(name, caller.client) for name in known)
+            return results.refused("unknown_tool", f"no tool {params.name!r}; known are {names}")
         given: dict[str, Any] = params.arguments or {}
         wrong = arguments.fault(given, tool.schema)
         if wrong is not None:
-            return _refused("bad_request", wrong)
+            return results.result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
+        given = arguments.counted(given, tool.schema)
+        call = self._asked(ctx)
+        taken = await self._tasks.taken(ctx, tool, call, given)
+        answer = taken if taken is not None else await self._answered(tool, call, given)
+        if not tool.reads_only:
+            call.own.arrivals.ring()
+        return answer
+
+    def _asked(self, ctx: Any) -> Call:
+        """A call as its tool knows it."""
         caller = _known(ctx)
-        call = Call(
+        return Call(
             jobs=self._jobs,
             own=self._own(caller),
             caller=caller,
@@ -107,21 +139,27 @@ class Door:
             later=lambda act: self._group.start_soon(_quietly, act),
             longest=patience.longest(caller.client, caller.patience),
         )
-        return await _answered(lambda: self._done(tool, call, given))
 
-    async def _done(self, tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
-        if tool in self._toolsets["core"]:
-            return await riding.ridden(self._jobs.outbox, call, lambda: tool.act(call, given))
-        with self._jobs.outbox.answering(call.caller.owner) as told:
-            answer = await tool.act(call, given)
-            self._jobs.outbox.told(told, carrier=riding.carrier_of(call))
-        return answer
+    async def _answered(self, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
+        rides = tool in self._toolsets["core"]
+        try:
+            return results.result(
+                await riding.ridden(self._jobs.outbox, call, lambda: tool.act(call, given), rides=rides)
+            )
+        except BideError as error:
+            return results.result(tool.refuse(error))
+        except Exception as error:
+            log.exception("a tool call failed")
+            return results.result(tool.refuse(InternalError(detail=str(error))))
 
     def _own(self, caller: Caller) -> Own:
-        return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()))
+        return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()), caller.reach)
 
     async def _list_resources(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        await self._subscriptions.listed(ctx)
         found = await resources.listed(self._jobs, self._own(_known(ctx)))
+        if _has_llm(ctx):
+            found += llmresources.LISTED
         return types.ListResourcesResult(
             resources=[
                 types.Resource(uri=one.uri, name=one.name, description=one.description, mime_type=one.kind)
@@ -132,9 +170,12 @@ class Door:
     async def _read_resource(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            kind, text = await resources.read(self._jobs, self._own(_known(ctx)), uri)
+            if uri.partition("://")[0] in llmresources.SCHEMES:
+                kind, text = await llmresources.read(self._jobs, uri)
+            else:
+                kind, text = await resources.read(self._jobs, self._own(_known(ctx)), uri)
         except BideError as error:
-            raise MCPError(code=_NOT_FOUND, message=str(error), data={"uri": uri}) from error
+            raise not_found(ctx, uri, error) from error
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
 
 
@@ -144,44 +185,9 @@ async def _over_http(_: Server[Caller]) -> AsyncGenerator[Caller]:
     yield Caller(owner="", client="", cwd=os.path.expanduser("~"), env=dict(os.environ), connection="")
 
 
-async def _list_templates(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
-    return types.ListResourceTemplatesResult(
-        resource_templates=[
-            types.ResourceTemplate(uri_template=uri, name=name, description=description, mime_type=kind)
-            for uri, (name, description, kind) in resources.TEMPLATES.items()
-        ]
-    )
-
-
-async def _list_prompts(_: Any, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-    return types.ListPromptsResult(
-        prompts=[
-            types.Prompt(
-                name=prompt.name,
-                description=prompt.description,
-                arguments=[
-                    types.PromptArgument(name=name, description=what, required=True)
-                    for name, what in prompt.places.items()
-                ],
-            )
-            for prompt in PROMPTS
-        ]
-    )
-
-
-async def _get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-    prompt = next((prompt for prompt in PROMPTS if prompt.name == params.name), None)
-    if prompt is None:
-        known = ", ".join(prompt.name for prompt in PROMPTS)
-        raise MCPError(code=types.INVALID_PARAMS, message=f"no prompt {params.name!r}; known are {known}")
-    given = params.arguments or {}
-    missing = [place for place in prompt.places if not given.get(place)]
-    if missing:
-        raise MCPError(code=types.INVALID_PARAMS, message=f"the prompt {prompt.name!r} needs {missing[0]!r}")
-    content = types.TextContent(type="text", text=prompt.filled(given))
-    return types.GetPromptResult(
-        description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
-    )
+def _has_llm(ctx: Any) -> bool:
+    caller: Caller = ctx.lifespan_context
+    return "llm" in caller.toolsets
 
 
 async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
@@ -189,17 +195,6 @@ async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
         await act()
     except BideError as error:
         log.info("what was to be done later came to nothing: %s", error)
-
-
-async def _answered(act: Callable[[], Awaitable[Answer]]) -> types.CallToolResult:
-    try:
-        answer = await act()
-    except BideError as error:
-        return _refused(error.code, str(error))
-    except (OSError, ValueError) as error:
-        log.exception("a tool call failed")
-        return _refused("internal_error", f"bide failed: {error}; its daemon's log has the details")
-    return _result(answer)
 
 
 def _known(ctx: Any) -> Caller:
@@ -210,56 +205,7 @@ def _known(ctx: Any) -> Caller:
     said: Mapping[str, str] = {} if ctx.request is None else ctx.request.headers
     cwd = said.get("bide-folder", caller.cwd)
     owner = said.get("bide-owner") or caller.owner or owner_of(client, cwd)
-    return replace(caller, client=client, cwd=cwd, owner=owner)
-
-
-def _listed(tool: Tool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        description=tool.description,
-        input_schema=tool.schema,
-        annotations=types.ToolAnnotations(
-            read_only_hint=tool.reads_only,
-            destructive_hint=tool.destructive and not tool.reads_only,
-            idempotent_hint=tool.idempotent or tool.reads_only,
-            open_world_hint=False,
-        ),
-    )
-
-
-def _result(answer: Answer) -> types.CallToolResult:
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=answer.data,
-        is_error=answer.is_error,
-    )
-
-
-def _refused(code: str, sentence: str) -> types.CallToolResult:
-    return _result(Answer(sentence, {"error": {"code": code, "message": sentence}}, is_error=True))
-
-
-async def _receive(source: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-    """Lines into messages. A line that is no message is told to the server, which answers it."""
-    rest = b""
-    async with incoming:
-        async for data in source:
-            *lines, rest = (rest + data).split(b"\n")
-            if len(rest) > _MAX_FRAME:
-                raise ValueError("a frame is longer than 16 MiB")
-            for line in lines:
-                if line.strip():
-                    await incoming.send(_message(line))
-
-
-def _message(line: bytes) -> SessionMessage | Exception:
-    try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
-        return error
-
-
-async def _transmit(sink: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    async with outgoing:
-        async for message in outgoing:
-            await sink.send(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+    scope = said.get("bide-scope", caller.scope)
+    tools = tuple(name.strip() for name in said.get("bide-tools", "").split(",") if name.strip()) or caller.toolsets
+    granted = scope if scope in SCOPES else "own"
+    return replace(caller, client=client, cwd=cwd, owner=owner, scope=granted, toolsets=tools)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from bide.api import Jobs
-from bide.mcpserver.scope import Own
+from bide.mcpserver.scope import Own, Reach, owner_in
+from bide.model.errors import BideError
+from bide.model.job import Job
 
 Json = dict[str, Any]
 Progress = Callable[[float, str], Awaitable[None]]
@@ -29,18 +34,32 @@ class Caller:
     patience: float | None = None
     """Seconds one call may take, where configured."""
     toolsets: tuple[str, ...] = ("core",)
+    connected_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    scope: str = "own"
+    shared: tuple[str, ...] = ()
+    attended: bool = False
+    """It is known when it goes away, so that jobs can end with it."""
+
+    @property
+    def reach(self) -> Reach:
+        """What it may see beside its own jobs."""
+        return Reach(self.scope, self.cwd, self.shared)
 
 
 def caller_of(hello: Json) -> Caller:
     """The caller, from what its copier says first."""
     return Caller(
-        owner=str(hello.get("owner") or ""),
-        client="",
+        owner=owner_in(hello),
+        client=str(hello.get("client") or ""),
         cwd=str(hello["cwd"]),
         env={str(key): str(value) for key, value in dict(hello["env"]).items()},
         connection=re.sub(r"[^0-9a-zA-Z]", "", str(hello["connection"]))[:64],
         patience=float(hello["patience"]) if hello.get("patience") else None,
         toolsets=tuple(str(name) for name in hello.get("tools") or ("core",)),
+        connected_at=datetime.fromtimestamp(float(hello.get("connected_at") or time.time()), UTC),
+        attended=bool(hello.get("attended")),
+        scope=str(hello.get("scope") or "own"),
+        shared=tuple(str(owner) for owner in hello.get("shared") or ()),
     )
 
 
@@ -72,6 +91,22 @@ class Answer:
     is_error: bool = False
 
 
+def sendable(answer: Answer) -> Answer:
+    """The answer without what no message can carry: bytes that are no text are halves of surrogate pairs here."""
+    whole = json.dumps([answer.text, answer.data], ensure_ascii=False)
+    try:
+        whole.encode()
+    except UnicodeEncodeError:
+        text, data = json.loads(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        return replace(answer, text=text, data=data)
+    return answer
+
+
+def refusal(error: BideError) -> Answer:
+    """An error in bide's own words."""
+    return Answer(str(error), {"error": {"code": error.code, "message": str(error)}}, is_error=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool as clients see it, and who does it."""
@@ -83,6 +118,18 @@ class Tool:
     reads_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    refuse: Callable[[BideError], Answer] = refusal
+    """An error in this vocabulary's words; a wrong argument is a BadRequest whose facts name the `field`."""
+    listed: bool = True
+    """What is not listed answers all the same, to say why."""
+    wider: bool = False
+    """It takes the calls of the other toolsets' tool of this name as well, and stands in its place."""
+    also: Json = field(default_factory=dict[str, Any])
+    """Keywords of the schema that clients are shown and that `act` checks."""
+    task: Callable[[Call, Json], Awaitable[Job | None]] | None = None
+    """Starts the job of a call whose client takes a task for it; `None` where the call is answered at once."""
+    needs_task: bool = False
+    """Whether only such clients can call it."""
 
 
 def fields(required: tuple[str, ...] = (), /, **properties: Json) -> Json:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
+from typing import TypeVar
 
 import anyio
 
@@ -16,17 +17,26 @@ from bide.model.waiting import Mode, Waited
 REPORT_SECONDS = 10.0
 OFTEN_SECONDS = 0.5
 
+T = TypeVar("T")
+
 
 async def wait_reporting(
     call: Call, ids: Sequence[str], mode: Mode, until: Until, longest: timedelta, *, often: bool = False
 ) -> Waited:
     """Wait, and report progress meanwhile; `often` begins at once and goes on every half second."""
     known = await call.own.ids(ids)
-    outcome: list[Waited | BideError] = []
+    return await reporting(
+        call, ids, lambda: call.jobs.wait(known, mode=mode, until=until, timeout=longest), often=often
+    )
+
+
+async def reporting(call: Call, ids: Sequence[str], wait: Callable[[], Awaitable[T]], *, often: bool = False) -> T:
+    """What a wait for these comes to, with progress reported meanwhile."""
+    outcome: list[T | BideError] = []
     async with anyio.create_task_group() as group:
         group.start_soon(_report, call, ids, often)
         try:
-            outcome.append(await call.jobs.wait(known, mode=mode, until=until, timeout=longest))
+            outcome.append(await wait())
         except BideError as error:
             outcome.append(error)  # raised below: the group would wrap it
         group.cancel_scope.cancel()

@@ -2,6 +2,7 @@
 
     BideError
     ├── BadRequest            bad_request          an argument that cannot be meant
+    │   ├── ApprovalDenied    approval_denied      the gate refuses a request to an LLM
     │   ├── FolderNotFound    folder_not_found     the cwd is not there
     │   ├── BadSettings       bad_settings         the home's config.toml says what cannot be meant
     │   ├── BadProject        bad_project          a project's bide.toml says what cannot be meant
@@ -9,6 +10,7 @@
     ├── JobNotFound           job_not_found        no such id or name, now or ever
     │   └── JobForgotten      job_forgotten        it was here, and was forgotten
     ├── SessionNotFound       session_not_found    no such session, or it has ended
+    ├── ConversationNotFound  conversation_not_found  no such conversation of this owner
     ├── QueueFull             queue_full           no more jobs can wait for their turn
     ├── NameInUse             name_in_use          an active job of this owner has the name
     ├── JobQueued             job_queued           not possible before it runs
@@ -52,6 +54,16 @@ class BadRequest(BideError):
     """An argument that cannot be meant."""
 
     code = "bad_request"
+
+
+class ApprovalDenied(BadRequest):
+    """The gate refuses to let a request act without asking."""
+
+    code = "approval_denied"
+    sentence = (
+        "{operation} denied by MCP-managed approval policy: score {score} is too much for {policy} ({reasons}); "
+        "ask for less, or with another approvalPolicy"
+    )
 
 
 class FolderNotFound(BadRequest):
@@ -106,6 +118,15 @@ class SessionNotFound(BideError):
         """`since`, if it is known, says that it was and when it ended: ` (it ended at …)`."""
         super().__init__(**{"since": "", **facts})
         self.facts = facts
+
+
+class ConversationNotFound(BideError):
+    """No conversation of this id is on record for the owner."""
+
+    code = "conversation_not_found"
+    sentence = (
+        "no session {conversation!r} is on record here; list them to see which are, or leave it out for a new one"
+    )
 
 
 class QueueFull(BideError):
@@ -198,6 +219,7 @@ ERRORS: "dict[str, type[BideError]]" = {
     error.code: error
     for error in (
         BadRequest,
+        ApprovalDenied,
         FolderNotFound,
         BadSettings,
         BadProject,
@@ -205,6 +227,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         JobNotFound,
         JobForgotten,
         SessionNotFound,
+        ConversationNotFound,
         QueueFull,
         NameInUse,
         JobQueued,

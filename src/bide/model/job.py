@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NewType
 
+from bide.model.askfacts import AskFacts
 from bide.model.errors import BadRequest
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
@@ -81,6 +82,8 @@ class Spec:
     service: Service | None = None
     notify: Notify = field(default_factory=Notify)
     """What to tell of it."""
+    ask: AskFacts | None = None
+    """Of a job of an LLM's command line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, cast
 
+from bide.model.askfacts import facts_from_json, facts_to_json
 from bide.model.job import Facts, Job, JobId, Spec, Taken
 from bide.model.lifetime import Lifetime
 from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
@@ -78,6 +79,7 @@ def spec_to_json(spec: Spec) -> Json:
         "ttl_ms": ms(spec.ttl),
         "service": None if spec.service is None else service_to_json(spec.service),
         "notify": notify_to_json(spec.notify),
+        "ask": facts_to_json(spec.ask),
     }
 
 
@@ -100,6 +102,7 @@ def spec_from_json(body: Json) -> Spec:
         ttl=from_ms(body.get("ttl_ms")),
         service=service_from_json(body["service"]) if body.get("service") else None,
         notify=notify_from_json(body.get("notify") or {}),
+        ask=facts_from_json(body.get("ask")),
     )
 
 
@@ -230,9 +233,8 @@ def _facts_from_json(body: Json) -> Facts | None:
     more: Json = {
         "alive": alive,
         "ports": ports_from_json(body.get("ports")),
-        "ready": body.get("ready"),
         "ready_at": from_stamp(body.get("ready_at")),
-        "successor": body.get("successor"),
+        **{key: body.get(key) for key in ("ready", "successor")},
         "gave_up": body.get("gave_up") or "",
     }
     if body["phase"] == "ended":

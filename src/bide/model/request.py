@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypedDict, Unpack
 
+from bide.model.askfacts import AskFacts
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
 from bide.model.fields import LARGEST
@@ -23,7 +24,7 @@ DEADLINE = timedelta(seconds=45)
 TAIL_BYTES = 64 * 1024
 _OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,99}\Z")
 _LABEL_MAX = 200
-_KEY_MAX = 200
+KEY_MAX = 200
 _LIFETIMES = frozenset(Lifetime)
 _NO_LIMITS = Limits()
 _NO_DEDUP = Dedup()
@@ -109,6 +110,10 @@ class Request:
     service: Service | None = None
     notify: Notify = _AS_CONFIGURED
     """What to tell of it."""
+    input: bytes | None = None
+    """With `stdin`: all that the job reads from it, on disk before the job starts."""
+    ask: AskFacts | None = None
+    """The command is that of an LLM, and this is what else is known of it."""
 
     @staticmethod
     def of(command: str | Sequence[str], **options: Unpack[RunOptions]) -> Request:
@@ -138,8 +143,8 @@ def check(request: Request) -> None:
         check_owner(request.owner)
     if len(request.label) > _LABEL_MAX or not request.label.isprintable():
         raise BadRequest(detail=f"a label is one printable line of at most {_LABEL_MAX} characters")
-    if request.key is not None and not 0 < len(request.key) <= _KEY_MAX:
-        raise BadRequest(detail=f"a key has 1 to {_KEY_MAX} characters")
+    if request.key is not None and not 0 < len(request.key) <= KEY_MAX:
+        raise BadRequest(detail=f"a key has 1 to {KEY_MAX} characters")
     check_env(request.env)
     _check_limits(request.limits)
     check_turn(request.turn)

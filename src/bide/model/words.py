@@ -29,6 +29,17 @@ def signal_name(number: int | None) -> str:
         return f"signal {number}"
 
 
+def signal_of(text: str) -> int | None:
+    """The number of a signal given as `TERM`, `SIGTERM` or `15`; `None` if there is none of this name."""
+    import signal  # noqa: PLC0415 - likewise
+
+    if text.isdecimal() and len(text) < 3 and int(text) in signal.valid_signals():
+        return int(text)
+    name = text.upper()
+    found = signal.Signals.__members__.get(name if name.startswith("SIG") else f"SIG{name}")
+    return None if found is None else int(found)
+
+
 def short_status(job: "Json") -> str:
     """One or two words: `running`, `waiting`, `ready`, `exit 3`, `SIGSEGV`, `timed out`."""
     if job["phase"] == "running" and job.get("ready") is not None and not job.get("waiting"):

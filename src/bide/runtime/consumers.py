@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from bide.model.job import Job
 from bide.model.notice import Notice, notice_of_end
 from bide.model.notify import Notify, What, is_wanted
+from bide.model.outboxsettings import OutboxSettings, SinkSettings
 from bide.runtime.keeping import Keeping
-from bide.settings import OutboxSettings, SinkSettings
 from bide.store.outbox import Announcement
 
 log = logging.getLogger(__name__)

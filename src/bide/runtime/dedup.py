@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from datetime import timedelta
 
@@ -18,11 +19,12 @@ def print_of(request: Request) -> str | None:
     if request.dedup.policy is Policy.NEW:
         return None
     return fingerprint(
-        kind=shell.NAME,
+        kind=shell.NAME if request.ask is None else request.ask.cli,
         command=request.command,
         cwd=os.path.abspath(request.cwd or os.getcwd()),
         env=request.env,
         extra={
+            **({} if request.input is None else {"input": hashlib.sha256(request.input).hexdigest()}),
             "language": request.language,
             "pty": request.pty,
             "session": request.session,

@@ -9,11 +9,12 @@ from typing import Any
 import anyio
 
 from bide.api import Killed
-from bide.keeper import folder, launch
+from bide.keeper import folder, launch, told
 from bide.model.errors import BadRequest, InternalError, JobActive, JobEnded, JobQueued, NoStdin
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant, Ended
+from bide.model.request import KEY_MAX
 from bide.runtime import forgetting
 from bide.runtime.core import Core, heard, now, size_of
 from bide.runtime.hub import Bell
@@ -103,7 +104,16 @@ def _report(core: Core, job: Job, token: str, *, already: bool) -> Killed:
     )
 
 
-async def send(core: Core, ref: str, data: bytes, signal: int | None, *, eof: bool, at: int | None = None) -> Job:
+async def send(
+    core: Core,
+    ref: str,
+    data: bytes,
+    signal: int | None,
+    *,
+    eof: bool,
+    at: int | None = None,
+    key: str | None = None,
+) -> Job:
     """Input, its end, or a signal, to a running job."""
     job = core.find(ref)
     live = core.live(job)
@@ -117,21 +127,36 @@ async def send(core: Core, ref: str, data: bytes, signal: int | None, *, eof: bo
             raise JobQueued(job=job.id, what="send a signal to")
         await command(live, f"sig {signal}")
     if data or eof:
-        await _input(live, data, eof=eof, at=at)
+        await _input(live, data, eof=eof, at=at, key=key)
     return core.with_facts(live.job)
 
 
-async def _input(live: Live, data: bytes, *, eof: bool, at: int | None) -> None:
+async def _input(live: Live, data: bytes, *, eof: bool, at: int | None, key: str | None) -> None:
     if not (live.job.spec.stdin or live.job.spec.pty):
         raise NoStdin(job=live.job.id, detail="it was started without one")
-    if folder.input_closed(live.path):
+    if key is not None:
+        at = _place(live, key, data)
+    if told.is_closed(live.path):
+        if key is not None and at is not None and not _unsent(live, data, at):
+            return  # it was heard, and so was the end
         raise NoStdin(job=live.job.id, detail="it was closed")
-    folder.append_input(live.path, data if at is None else _unsent(live, data, at))
+    told.append(live.path, data if at is None else _unsent(live, data, at))
     if eof:
-        folder.close_input(live.path)
+        told.close(live.path)
         live.close_stdin()
     if not live.held:
         await command(live, "in")
+
+
+def _place(live: Live, key: str, data: bytes) -> int:
+    """Where in the input what has this key begins: where it was put when it was first said, or at the end."""
+    if not 0 < len(key) <= KEY_MAX or not key.isprintable():
+        raise BadRequest(detail=f"a key has 1 to {KEY_MAX} printable characters")
+    place = told.place(live.path, key, data)
+    if place is None:
+        place = size_of(live.path, "in")
+        told.mark(live.path, key, place)
+    return place
 
 
 def _unsent(live: Live, data: bytes, at: int) -> bytes:

@@ -22,6 +22,8 @@ UNATTENDED = {
 
 ON_A_TERMINAL = {"TERM": "xterm-256color"}
 _NOT_ON_A_TERMINAL = ("NO_COLOR",)
+_OF_ANOTHER_TERMINAL = ("LINES", "COLUMNS")
+"""How large the caller's is; what the job's own `env` says here is the size of its terminal."""
 _OURS = ("BIDE_JOB", "BIDE_PARENT", "BIDE_HOME", "BIDE_SESSION", "BIDE_SESSION_FOLDER")
 
 
@@ -36,6 +38,8 @@ def build(
 ) -> dict[str, str]:
     """Base, then defaults for unattended runs, less what was unset, then what the caller set, then what links the job to bide."""
     env = {key: value for key, value in base.items() if key and "=" not in key and "\0" not in key + value}
+    if pty:
+        env = {key: value for key, value in env.items() if key not in _OF_ANOTHER_TERMINAL}
     if defaults:
         env |= UNATTENDED
         if pty:

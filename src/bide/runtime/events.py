@@ -17,6 +17,10 @@ class LocalEvents:
         """Beside the LocalJobs of the same core."""
         self._core = core
 
+    async def newest(self) -> int:
+        """See api.Events.newest."""
+        return self._core.store.last_event()
+
     def follow(self, *, after: int | None = None, job: str | None = None) -> AsyncIterator[Event]:
         """See api.Events.follow."""
         at = self._core.store.last_event() if after is None else after

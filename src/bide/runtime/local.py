@@ -16,6 +16,8 @@ from bide.keeper import launch
 from bide.model.errors import BadRequest
 from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.lifetime import Lifetime
+from bide.model.llm.answer import Asked
+from bide.model.llm.ask import Ask, AskOptions
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check_owner
 from bide.model.retention import Collected
@@ -39,10 +41,12 @@ from bide.runtime import (
 )
 from bide.runtime.consumers import Consumers
 from bide.runtime.core import Core
+from bide.runtime.events import LocalEvents
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.lifetimes import Lifetimes
+from bide.runtime.llm.local import LocalLlm
 from bide.runtime.outbox import LocalOutbox
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
@@ -60,6 +64,8 @@ class LocalJobs:
         """Made by `open_jobs`."""
         self.core: Core = core
         self.groups: groups.LocalGroups = groups.LocalGroups(core)
+        self.events: LocalEvents = LocalEvents(core)
+        self.llm: LocalLlm = LocalLlm(core)
         self.services: LocalServices = LocalServices(core)
         self.sessions: LocalSessions = LocalSessions(core)
         self.outbox: LocalOutbox = LocalOutbox(core, consumers)
@@ -73,6 +79,11 @@ class LocalJobs:
         self._check_store()
         with self._present(request):
             return await starting.run(self.core, request)
+
+    @with_sound_store
+    async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
+        """See beside.Llm.ask."""
+        return await self.llm.ask(cli, prompt, **options)
 
     @with_sound_store
     async def get(self, job: str) -> Job:
@@ -132,12 +143,13 @@ class LocalJobs:
         eof: bool = False,
         signal: int | None = None,
         at: int | None = None,
+        key: str | None = None,
         pause: bool | None = None,
     ) -> Job:
         """See api.Jobs.send."""
         if pause is not None:
             await pausing.pause(self.core, job, stopped=pause)
-        return await ending.send(self.core, job, data, signal, eof=eof, at=at)
+        return await ending.send(self.core, job, data, signal, eof=eof, at=at, key=key)
 
     @with_sound_store
     async def kill(

@@ -113,6 +113,8 @@ class _Noticing:
         pace = Pace(time.monotonic())
         with watching(live):
             while not live.ended:
+                # What comes within a moment is told together.
+                await anyio.sleep(max(GATHER_SECONDS, pace.wait(time.monotonic())))
                 with heard([live.output, live.changed]) as event:
                     found = [(scanner.stream, list(scanner.lines(live.job))) for scanner in scanners]
                     if not any(lines for _, lines in found):
@@ -125,7 +127,6 @@ class _Noticing:
                     for stream, some in found:
                         self._more(live.job, stream, some)
                     pace.take()
-                    await anyio.sleep(max(GATHER_SECONDS, pace.wait(time.monotonic())))
 
     def _first_error(self, job: Job, lines: list[Match]) -> bool:
         for line in lines:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Generator, Iterator
 from datetime import timedelta
 
@@ -18,6 +17,7 @@ from bide.model.output import Match, Slice, Stream, last_lines_start
 from bide.model.phase import Ended, Kept
 from bide.runtime.core import Core, heard, size_of
 from bide.runtime.live import Live
+from bide.runtime.pattern import Pattern
 
 _SCAN = 1024 * 1024
 _TAIL_SCAN = 16 * 1024 * 1024
@@ -123,26 +123,18 @@ def _check(offset: int, limit: int, lines: int = 0) -> None:
 async def grep(core: Core, ref: str, stream: Stream, offset: int, limit: int, pattern: str) -> Slice:
     """Whole lines that match, from an offset on, until the limit in bytes is reached."""
     _check(offset, limit)
-    wanted = compile_pattern(pattern)
+    wanted = Pattern(pattern)
     job = core.find(ref)
     core.seen.mark(job)
     return await anyio.to_thread.run_sync(_grep, core, job, stream, offset, limit, wanted)
 
 
-def compile_pattern(pattern: str) -> re.Pattern[bytes]:
-    """The expression, for bytes; a bad one says where."""
-    try:
-        return re.compile(pattern.encode())
-    except re.error as error:
-        raise BadRequest(detail=f"{pattern!r} is not a regular expression: {error}") from error
-
-
-def _grep(core: Core, job: Job, stream: Stream, offset: int, limit: int, wanted: re.Pattern[bytes]) -> Slice:
+def _grep(core: Core, job: Job, stream: Stream, offset: int, limit: int, wanted: Pattern) -> Slice:
     scanner = LineScanner(core, stream, offset)
     matches: list[Match] = []
     used = 0
     for match in scanner.lines(job):
-        if not wanted.search(match.line):
+        if not wanted.is_in(match.line):
             continue
         used += len(match.line) + 1
         if used > limit and matches:

@@ -88,19 +88,21 @@ class LocalSessions:
                 return found
 
     async def _make_room(self, new: Place) -> tuple[str, ...]:
-        """End what is too many: the least recently active, those without active jobs first. No job is killed."""
-        places, most = self.core.places.open, self.core.settings.sessions.most
+        """End what its owner has too many of: the least recently active, those without active jobs first. No job is killed."""
+        most = max(self.core.settings.sessions.most, 1)
         evicted: list[str] = []
-        while len(places) > max(most, 1):
+        while len(others := self._others(new)) >= most:
             busy = self._busy()
-            others = [place for place in places.values() if place is not new]
             place = min(others, key=lambda one: (one.id in busy, one.last_active_at, one.created_at))
             going_on = f"; its {busy[place.id]} active jobs go on" if place.id in busy else ""
-            log.warning("session %s is evicted, since there are %d%s", place.id, len(places), going_on)
+            log.warning("session %s is evicted, since %s has %d others%s", place.id, new.owner, len(others), going_on)
             with anyio.CancelScope(shield=True):
                 await self._close(place, "evicted")
             evicted.append(place.id)
         return tuple(evicted)
+
+    def _others(self, new: Place) -> list[Place]:
+        return [place for place in self.core.places.open.values() if place.owner == new.owner and place is not new]
 
     async def _close(self, place: Place, why: str) -> None:
         at = now()

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 import anyio
@@ -19,6 +19,7 @@ from bide.model.job import Job
 from bide.model.news import called
 from bide.model.notice import Delivery, Message, pause_after
 from bide.model.outboxforms import message_to_json
+from bide.model.outboxsettings import SinkSettings
 from bide.model.phase import Ended
 from bide.model.request import Request
 from bide.model.until import Until
@@ -27,7 +28,6 @@ from bide.runtime import ending, starting, waiting, webhook
 from bide.runtime.consumers import OWN, SINK
 from bide.runtime.core import heard, now
 from bide.runtime.outbox import LIMIT, ROOM, LocalOutbox
-from bide.settings import SinkSettings
 
 log = logging.getLogger(__name__)
 
@@ -124,10 +124,10 @@ class _Sink:
         argv = sink.command or _notification(message)
         return await self._run(argv, body if sink.command else b"", f"{self._consumer}:{delivery}:{tries}")
 
-    async def _run(self, argv: Iterable[str], data: bytes, key: str) -> str:
+    async def _run(self, argv: str | Sequence[str], data: bytes, key: str) -> str:
         """Run a command as a job: it goes on if we die, and is found again by its key instead of being run twice."""
         request = Request.of(
-            tuple(argv),
+            argv,
             cwd="/",
             base_env=dict(os.environ),
             owner=OWN,

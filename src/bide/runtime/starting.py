@@ -7,9 +7,8 @@ import os
 import random
 import resource
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
@@ -42,7 +41,7 @@ async def run(core: Core, request: Request) -> Ran:
     request = lineage.owned(core, entering.owned(core, request))
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
-    with _awaiting(core, None if request.background else live):
+    with core.watches.awaiting(None if request.background else live):
         return await answer(core, request, live, joined)
 
 
@@ -173,7 +172,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     ours |= entering.links(core, request, cwd)
     unset = entering.unset(core, request)
     env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours, unset=unset)
-    plan = kinds.plan(request.command, request.language, cwd, env)
+    plan = kinds.plan(request, cwd, env)
     group = groups.make(job_id, request.limits)
     spec = Spec(
         argv=entering.argv(core, request, job_id) or plan.argv,
@@ -192,6 +191,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         ttl=request.ttl,
         service=request.service,
         notify=request.notify,
+        ask=request.ask,
     )
     job = Job(
         id=job_id,
@@ -212,6 +212,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         boot=launch.boot_identity(),
         starter=launch.starter(core.home.path),
         groups=group.orders,
+        input=request.input,
     )
     return job, orders, group
 
@@ -285,16 +286,3 @@ def _now(core: Core, live: Live | None, joined: Job | None) -> Job:
         return live.job
     assert joined is not None  # noqa: S101 - one of the two is always there
     return core.find(joined.id)
-
-
-@contextmanager
-def _awaiting(core: Core, live: Live | None) -> Generator[None]:
-    """While inside, its end is as good as told."""
-    if live is not None:
-        live.awaited += 1
-    try:
-        with core.watches.watching([] if live is None else [live.job]):
-            yield
-    finally:
-        if live is not None:
-            live.awaited -= 1

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from bide.model.job import Job
 from bide.model.notice import Told
 from bide.runtime.hub import Bell
+from bide.runtime.live import Live
 
 _ANSWER: ContextVar[Told | None] = ContextVar("answer", default=None)
 
@@ -43,6 +44,19 @@ class Watches:
             yield
         finally:
             self.release(ids)
+
+    @contextmanager
+    def awaiting(self, live: Live | None) -> Generator[None]:
+        """While inside, the end of this job is as good as told."""
+        if live is None:
+            yield
+            return
+        live.awaited += 1
+        try:
+            with self.watching([live.job]):
+                yield
+        finally:
+            live.awaited -= 1
 
     def hold(self, ids: Iterable[str]) -> None:
         """One more watches each of these."""

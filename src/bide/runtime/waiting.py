@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 
 from bide.model.errors import BadRequest
 from bide.model.job import Job
@@ -20,13 +20,18 @@ from bide.model.until import Until
 from bide.model.waiting import Mode, Waited, check_wait, is_over
 from bide.runtime.core import Core, heard
 from bide.runtime.live import Live
+from bide.runtime.pattern import Pattern
 from bide.runtime.readiness import is_ready
-from bide.runtime.reading import LineScanner, compile_pattern, kept, watching
+from bide.runtime.reading import LineScanner, kept, watching
 
 _TRY_EVERY = 0.1
 _THEN_EVERY = 2.0
 _TRY_FOR = 2.0
 _HTTP_OK = range(200, 400)
+
+
+Condition = Callable[[], Awaitable[str | None]]
+"""Returns when it holds; what came instead, if it was something else."""
 
 
 class _Wait:
@@ -53,19 +58,23 @@ class _Wait:
                     return
                 await event.wait()
 
-    async def log(self, wanted: re.Pattern[bytes]) -> None:
+    async def log(self, wanted: Pattern) -> str:
+        """What came first. Whatever ended was looked at to its last line before that counts."""
         scanners = [(job, LineScanner(self.core, stream)) for job in self.jobs for stream in Stream]
         while True:
             with heard([bell for live in self.lives for bell in (live.output, live.changed)]) as event:
-                if self._scan(scanners, wanted):
-                    return
+                over = is_over(self.now(), self.over)
+                if await anyio.to_thread.run_sync(self._scan, scanners, wanted, abandon_on_cancel=True):
+                    return "log"
+                if over:
+                    return "ended"
                 await event.wait()
 
-    def _scan(self, scanners: list[tuple[Job, LineScanner]], wanted: re.Pattern[bytes]) -> bool:
+    def _scan(self, scanners: list[tuple[Job, LineScanner]], wanted: Pattern) -> bool:
         now = {job.id: job for job in self.now()}
         for job, scanner in scanners:
             for line in scanner.lines(now[job.id], partial=True):
-                if wanted.search(line.line):
+                if wanted.is_in(line.line):
                     self.match = line
                     return True
         return False
@@ -141,9 +150,9 @@ async def tried(holds: Callable[[], Awaitable[bool]], eagerly: timedelta | None 
 async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: timedelta | None) -> Waited:  # noqa: ASYNC109
     """Wait until the jobs ended, a condition holds, or the time is up: whichever comes first."""
     check_wait(refs, until)
-    wanted = None if until.log is None else compile_pattern(until.log)
+    wanted = None if until.log is None else Pattern(until.log)
     waiting = _Wait(core, [core.find(ref) for ref in refs], mode)
-    conditions: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+    conditions: list[tuple[str, Condition]] = []
     if wanted is not None:
         conditions.append(("log", lambda: waiting.log(wanted)))
     if (port := until.port) is not None:
@@ -165,25 +174,31 @@ async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: t
     return Waited(jobs=jobs, met=waiting.met, match=waiting.match)
 
 
-async def _first(waiting: _Wait, conditions: list[tuple[str, Callable[[], Awaitable[None]]]]) -> None:
+async def _first(waiting: _Wait, conditions: list[tuple[str, Condition]]) -> None:
     if not conditions:
         await waiting.ended()
         waiting.met = "ended"
         return
+    errors: list[BadRequest] = []
 
-    async def one(met: str, condition: Callable[[], Awaitable[None]]) -> None:
-        await condition()
+    async def one(met: str, condition: Condition) -> None:
+        try:
+            met = await condition() or met
+        except BadRequest as error:
+            errors.append(error)  # raised below: the group would wrap it
         if waiting.met == "timeout":
             waiting.met = met
         group.cancel_scope.cancel()
 
     with _watched(waiting.lives):
         async with anyio.create_task_group() as group:
-            # A line that is already there counts even if the job is over by now.
             for met, condition in conditions:
                 group.start_soon(one, met, condition)
-            await anyio.lowlevel.checkpoint()
-            group.start_soon(one, "ended", waiting.ended)
+            if all(met != "log" for met, _ in conditions):
+                await anyio.lowlevel.checkpoint()
+                group.start_soon(one, "ended", waiting.ended)
+    if errors:
+        raise errors[0]
 
 
 def _watched(lives: list[Live]) -> contextlib.ExitStack:

@@ -10,7 +10,7 @@ from bide.model.messages import end_from_json, end_to_json, spec_from_json, spec
 from bide.model.phase import Ended, Phase, Queued, Running
 
 Row = tuple[Any, ...]
-Values = dict[str, str | int | None]
+Values = dict[str, str | int | float | None]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)

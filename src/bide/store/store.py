@@ -15,6 +15,7 @@ from bide.model.job import Job
 from bide.model.phase import Ended, Running
 from bide.store import moves
 from bide.store.faults import fault
+from bide.store.llm import LlmRows
 from bide.store.migrate import migrate
 from bide.store.outbox import Announcement, OutboxRows
 from bide.store.pages import Place, check_limit, page_query
@@ -60,6 +61,7 @@ class Store:
         self._writer = Writer(self._connection, self._path)
         self.sessions: SessionRows = SessionRows(self._writer, self._rows)
         self.outbox: OutboxRows = OutboxRows(self._writer, self._rows)
+        self.llm: LlmRows = LlmRows(self._writer, self._rows)
         self.past: PastJobs = PastJobs(self._writer, self._path, lambda: _connect(self._path, "ro"))
 
     def close(self) -> None:

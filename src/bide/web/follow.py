@@ -100,9 +100,11 @@ async def _questions(jobs: Jobs, job: str, send: Send) -> None:
 
 async def follow_events(events: Events, after: int | None, job: str | None, reply: Reply) -> None:
     """Server-sent events, one for each move of a job, for as long as the peer listens."""
-    moves = events.follow(after=after, job=job)
+    begun = await events.newest() if after is None else after
+    moves = events.follow(after=begun, job=job)
     send = await reply.stream("text/event-stream")
-    await send(b": bide events\n\n")
+    # Where it begins, so that who loses the connection before the first event misses none.
+    await send(f": bide events\nid: {begun}\n\n".encode())
     async for found in moves:
         body: dict[str, Any] = event_to_json(found)
         await send(f"id: {found.seq}\ndata: {json.dumps(body, separators=(',', ':'))}\n\n".encode())

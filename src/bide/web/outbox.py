@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from bide.api import Outbox
 from bide.model import fields
 from bide.model.errors import BadRequest
@@ -59,3 +61,14 @@ async def settle(outbox: Outbox, _: HttpRequest, reply: Reply, carrier: str) -> 
 async def release(outbox: Outbox, _: HttpRequest, reply: Reply, carrier: str) -> None:
     """`POST /v1/carriers/{carrier}/release`."""
     await reply.json({"released": await outbox.release(carrier)})
+
+
+ROUTES: dict[tuple[str, str], Callable[[Outbox, HttpRequest, Reply, str], Awaitable[None]]] = {
+    ("GET", "v1/outbox"): show,
+    ("POST", "v1/outbox/*"): subscribe,
+    ("DELETE", "v1/outbox/*"): unsubscribe,
+    ("POST", "v1/outbox/*/pull"): pull,
+    ("POST", "v1/outbox/*/ack"): acknowledge,
+    ("POST", "v1/carriers/*/settle"): settle,
+    ("POST", "v1/carriers/*/release"): release,
+}

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from bide.api import PAGE, READ_LIMIT, Events, Filter, Jobs, Outbox, Ran, Sessions, Upkeep
+from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Llm, Outbox, Ran, Sessions, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
@@ -18,7 +18,7 @@ from bide.model.job import DEFAULT_OWNER
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
-from bide.web import outbox, sessions, upkeep
+from bide.web import llm, outbox, sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 STATUSES = {
     "bad_request": 400,
+    "approval_denied": 403,
     "folder_not_found": 400,
     "bad_settings": 503,
     "bad_project": 400,
@@ -35,6 +36,7 @@ STATUSES = {
     "job_not_found": 404,
     "job_forgotten": 410,
     "session_not_found": 404,
+    "conversation_not_found": 404,
     "queue_full": 429,
     "name_in_use": 409,
     "job_queued": 409,
@@ -49,7 +51,7 @@ STATUSES = {
     "internal_error": 500,
 }
 
-_WITH_NAME = ("jobs", "groups", "services", "sessions", "owners", "outbox", "carriers")
+_WITH_NAME = ("jobs", "asks", "conversations", "groups", "services", "sessions", "owners", "outbox", "carriers")
 """What follows these in a path is an id or a name."""
 _SEND: dict[str, fields.Kind] = {
     "text": fields.is_text,
@@ -58,6 +60,7 @@ _SEND: dict[str, fields.Kind] = {
     "signal": fields.is_whole,
     "pause": fields.is_flag,
     "at": fields.is_whole,
+    "key": fields.is_text,
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
 
@@ -72,7 +75,6 @@ class Routes:
     def __init__(
         self,
         jobs: Jobs,
-        events: Events,
         upkeep: Upkeep,
         *,
         info: Callable[[], dict[str, Any]],
@@ -81,7 +83,6 @@ class Routes:
     ) -> None:
         """`info` describes the daemon, `end_jobs` kills what it keeps, `stop` lets it end."""
         self.jobs = jobs
-        self.events = events
         self.upkeep = upkeep
         self.info = info
         self.end_jobs = end_jobs
@@ -178,7 +179,7 @@ class Routes:
             data = base64.b64decode(body.get("base64", ""), validate=True) or body.get("text", "").encode()
         except binascii.Error as error:
             raise BadRequest(detail=f"field 'base64' of 'send' cannot be decoded: {error}") from error
-        options = {key: body.get(key) for key in ("signal", "at", "pause")}
+        options = {key: body.get(key) for key in ("signal", "at", "key", "pause")}
         sent = await self.jobs.send(job, data=data, eof=body.get("eof", False), **options)
         await reply.json(job_to_json(sent))
 
@@ -212,7 +213,9 @@ class Routes:
         await reply.json(asdict(await change(self.jobs.groups, group or None, request.json())))
 
     async def on_events(self, request: HttpRequest, reply: Reply, _: str) -> None:
-        await follow_events(self.events, query_number(request.query, "after", None), request.query.get("job"), reply)
+        await follow_events(
+            self.jobs.events, query_number(request.query, "after", None), request.query.get("job"), reply
+        )
 
     async def on_attend(self, _: HttpRequest, reply: Reply, owner: str) -> None:
         await upkeep.attend(self.upkeep, owner, reply)
@@ -258,6 +261,13 @@ def _of_sessions(answer: Callable[[Sessions, HttpRequest, Reply, str], Awaitable
     return handler
 
 
+def _of_llm(answer: Callable[[Llm, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
+    async def handler(routes: Routes, request: HttpRequest, reply: Reply, job: str) -> None:
+        await answer(routes.jobs.llm, request, reply, job)
+
+    return handler
+
+
 ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs"): Routes.on_run,
     ("GET", "v1/jobs"): Routes.on_list,
@@ -278,14 +288,9 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/sessions/*"): _of_sessions(sessions.update),
     ("DELETE", "v1/sessions/*"): _of_sessions(sessions.end),
     ("GET", "v1/sessions/*/jobs/*"): _of_sessions(sessions.show_job),
+    **{where: _of_llm(act) for where, act in llm.ROUTES.items()},
     ("GET", "v1/events"): Routes.on_events,
-    ("GET", "v1/outbox"): _of_outbox(outbox.show),
-    ("POST", "v1/outbox/*"): _of_outbox(outbox.subscribe),
-    ("DELETE", "v1/outbox/*"): _of_outbox(outbox.unsubscribe),
-    ("POST", "v1/outbox/*/pull"): _of_outbox(outbox.pull),
-    ("POST", "v1/outbox/*/ack"): _of_outbox(outbox.acknowledge),
-    ("POST", "v1/carriers/*/settle"): _of_outbox(outbox.settle),
-    ("POST", "v1/carriers/*/release"): _of_outbox(outbox.release),
+    **{where: _of_outbox(act) for where, act in outbox.ROUTES.items()},
     ("GET", "v1/owners/*/attend"): Routes.on_attend,
     ("POST", "v1/gc"): Routes.on_gc,
     ("GET", "v1/daemon"): Routes.on_daemon,

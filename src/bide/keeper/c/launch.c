@@ -132,9 +132,20 @@ static bool enter_groups(pid_t pid) {
     return true;
 }
 
+/* A number of the job's environment, such as LINES; `usual` if it is not there or cannot be meant. */
+static unsigned short measure(const char *name, unsigned short usual) {
+    size_t n = strlen(name);
+    for (char **at = k.spec.env; at && *at; at++) {
+        if (strncmp(*at, name, n) != 0 || (*at)[n] != '=') continue;
+        long found = strtol(*at + n + 1, NULL, 10);
+        return found >= 1 && found <= 1000 ? (unsigned short)found : usual;
+    }
+    return usual;
+}
+
 static int open_terminal(void) {
     int on = 0;
-    struct winsize size = {.ws_row = 40, .ws_col = 120};
+    struct winsize size = {.ws_row = measure("LINES", 40), .ws_col = measure("COLUMNS", 120)};
     k.master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (k.master < 0 || ioctl(k.master, TIOCSPTLCK, &on) != 0) return -1;
     ioctl(k.master, TIOCSWINSZ, &size);

@@ -26,24 +26,26 @@ GRACE = 1.0
 class BashTool:
     """Starts jobs that `job` waits for."""
 
-    def __init__(self, jobs: JobTools, *, most: int = 100, auto_after: float | None = None) -> None:
-        """At most `most` (1 to 100) run at once; with `auto_after`, what takes longer goes into the background."""
+    def __init__(self, jobs: JobTools) -> None:
+        """What `job` is set to do holds for what it waits for."""
         self._jobs = jobs
-        self._most = min(max(most, 1), 100)
-        self._auto_after = auto_after
+        self._settings = jobs.settings
+        self._most = min(max(jobs.settings.most, 1), 100)
 
     def tool(self) -> Tool:
         """`bash` as clients see it."""
+        asynchronous: Json = {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["auto"]}]}
+        hint = " With async true it becomes a background job at once; wait for it with job."
         return Tool(
             "bash",
-            "Run a shell command. With async true it becomes a background job at once; wait for it with job.",
+            f"Run a shell command.{hint if self._settings.async_enabled else ''}",
             fields(
                 ("command",),
                 command=string(minLength=1),
                 cwd=string(),
                 env={"type": "object", "additionalProperties": {"type": "string"}},
                 timeout=number("seconds, 1 to 3600, 0 for none (default 300)", minimum=0),
-                **{"async": {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["auto"]}]}},
+                **({"async": asynchronous} if self._settings.async_enabled else {}),
                 id=string("what to call the job"),
                 pty=flag(),
             ),
@@ -78,9 +80,9 @@ class BashTool:
         room = seconds - 1 if seconds else LONGEST
         if wanted == "auto":
             return None if full or room <= GRACE else GRACE
-        if self._auto_after is None or given.get("pty") or full:
+        if not self._settings.auto_background or given.get("pty") or full:
             return None
-        return max(0.0, min(self._auto_after, room))
+        return max(0.0, min(self._settings.auto_background_after.total_seconds(), room))
 
     async def _running(self, call: Call) -> int:
         page = await call.jobs.list(Filter(owner=call.caller.owner, phase="running"), limit=200)

@@ -8,6 +8,7 @@ from typing import Any
 
 from bide.api import Filter
 from bide.mcpserver import text
+from bide.mcpserver.scope import SCOPES
 from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
 from bide.mcpserver.tool import text as string
 from bide.mcpserver.toolsets import place, runs
@@ -33,16 +34,25 @@ _BUDGET = whole("tokens of output to show (default 2000)", minimum=0, maximum=50
 
 
 async def jobs(call: Call, given: Json) -> Answer:
-    """A page of the caller's jobs."""
-    names = ("phase", "reason", "label", "name", "session")
-    where = Filter(owner=call.caller.owner, **{key: given[key] for key in names if key in given})
-    page = await call.jobs.list(where, limit=given.get("limit", 20), before=given.get("before"))
-    parts = [text.job_line(job) for job in page.jobs] or ["no jobs of yours match"]
-    data: Json = {"jobs": [text.job_data(job) for job in page.jobs]}
-    if page.next is not None:
-        parts.append(f"there are older ones: jobs with before {page.next!r}")
-        data["before"] = page.next
+    """How some jobs are now; or a page of a view."""
+    if "jobs" in given:
+        found, before = [await call.own.job(ref) for ref in given["jobs"]], None
+    else:
+        names = ("phase", "reason", "label", "name", "session")
+        where = Filter(**{key: given[key] for key in names if key in given})
+        scope, limit = given.get("scope", "own"), given.get("limit", 20)
+        found, before = await call.own.page(where, scope, limit, given.get("before"))
+    parts = [_owned(call, job) for job in found] or ["no such jobs"]
+    data: Json = {"jobs": [text.job_data(job) for job in found]}
+    if before is not None:
+        parts.append(f"there are older ones: jobs with before {before!r}")
+        data["before"] = before
     return Answer(text.lines(parts), data)
+
+
+def _owned(call: Call, job: Job) -> str:
+    line = text.job_line(job)
+    return line if job.owner == call.caller.owner else f"{line} [of {job.owner}]"
 
 
 async def logs(call: Call, given: Json) -> Answer:
@@ -83,7 +93,11 @@ async def send(call: Call, given: Json) -> Answer:
     """Input, its end, or a signal."""
     job = await call.own.job(given["job"])
     sent = await call.jobs.send(
-        job.id, data=given.get("text", "").encode(), eof=given.get("eof", False), signal=given.get("signal")
+        job.id,
+        data=given.get("text", "").encode(),
+        eof=given.get("eof", False),
+        signal=given.get("signal"),
+        key=call.key,
     )
     return Answer(f"sent; {text.job_line(sent)}", text.job_data(sent))
 
@@ -113,6 +127,22 @@ _COMMAND = {
 }
 _JOB = string("id or name", minLength=1)
 
+AWAIT = Tool(
+    "await",
+    "Wait for jobs to end, or until something holds. Blocks as long as you survive it, then says 'still running': call it again. "
+    "Costs nothing while it waits.",
+    fields(
+        ("jobs",),
+        jobs=words("ids or names", minItems=1, maxItems=100),
+        mode=string("default all", enum=["any", "all"]),
+        until=_UNTIL,
+        timeout=number("seconds", minimum=0),
+        budget=_BUDGET,
+    ),
+    runs.await_,
+    reads_only=True,
+)
+
 TOOLS = (
     Tool(
         "run",
@@ -141,27 +171,16 @@ TOOLS = (
         ),
         runs.run,
         destructive=True,
+        task=runs.begin,
     ),
-    Tool(
-        "await",
-        "Wait for jobs to end, or until something holds. Blocks as long as you survive it, then says 'still running': call it again. "
-        "Costs nothing while it waits.",
-        fields(
-            ("jobs",),
-            jobs=words("ids or names", minItems=1, maxItems=100),
-            mode=string("default all", enum=["any", "all"]),
-            until=_UNTIL,
-            timeout=number("seconds", minimum=0),
-            budget=_BUDGET,
-        ),
-        runs.await_,
-        reads_only=True,
-    ),
+    AWAIT,
     Tool(
         "jobs",
-        "List your jobs, newest first.",
+        "List jobs, newest first; or say how the named ones are now, without waiting.",
         fields(
             (),
+            jobs=words("only these: ids or names", minItems=1, maxItems=100),
+            scope=string("default own; the others where granted", enum=list(SCOPES)),
             phase=string(enum=["queued", "running", "ended"]),
             reason=string(),
             label=string(),

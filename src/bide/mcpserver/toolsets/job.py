@@ -16,10 +16,11 @@ from bide.model.output import Stream
 from bide.model.phase import Ended, Reason, Running
 from bide.model.until import Until
 from bide.model.waiting import Mode
+from bide.settings import JobToolSettings
 
 RETENTION = timedelta(minutes=5)
 POLL_WAITS = {"5s": 5.0, "10s": 10.0, "30s": 30.0, "1m": 60.0, "5m": 300.0}
-DEFAULT_WAIT = "30s"
+DEFAULT_WAIT = 30.0
 SMART = (5.0, 10.0, 30.0, 60.0, 300.0)
 SMART_RESET = 60.0
 FULL_OUTPUT = "Full output: job://"
@@ -49,11 +50,16 @@ class Ladder:
 class JobTools:
     """`job`, and what it remembers: which jobs were cancelled and have not ended yet."""
 
-    def __init__(self, poll_wait: str = DEFAULT_WAIT) -> None:
-        """`poll_wait` is 5s, 10s, 30s, 1m, 5m or smart; anything else means 30s."""
-        self._poll_wait = poll_wait
+    def __init__(self, settings: JobToolSettings | None = None) -> None:
+        """Nobody has polled, nothing was cancelled."""
+        self.settings = settings or JobToolSettings()
         self._ladder = Ladder()
         self.cancelled: set[str] = set()
+
+    @property
+    def enabled(self) -> bool:
+        """Whether anything can become a background job."""
+        return self.settings.async_enabled or self.settings.auto_background
 
     def tool(self) -> Tool:
         """`job` as clients see it."""
@@ -69,10 +75,13 @@ class JobTools:
             ),
             self.act,
             destructive=True,
+            listed=self.enabled,
         )
 
     async def act(self, call: Call, given: Json) -> Answer:
         """Cancel, then wait, then tell."""
+        if not self.enabled:
+            return Answer("Async execution is disabled; no background jobs are available.", {"jobs": []})
         poll: list[str] | None = given.get("poll")
         cancel: list[str] = given.get("cancel", [])
         if given.get("list"):
@@ -110,13 +119,16 @@ class JobTools:
     async def _first_to_settle(self, call: Call, watched: list[Job]) -> list[Job]:
         if any(self.status(job) != "running" for job in watched):
             return watched
-        now = time.monotonic()
-        smart = self._poll_wait == "smart"
-        seconds = self._ladder.next(call.caller.owner, now) if smart else POLL_WAITS.get(self._poll_wait, 30.0)
-        timeout = timedelta(seconds=min(seconds, call.longest))
+        timeout = timedelta(seconds=min(self.window(call.caller.owner, time.monotonic()), call.longest))
         waited = await wait_reporting(call, [job.id for job in watched], Mode.ANY, Until(), timeout, often=True)
         self._ladder.returned(call.caller.owner, time.monotonic())
         return list(waited.jobs)
+
+    def window(self, owner: str, now: float) -> float:
+        """Seconds that a poll which begins now may wait."""
+        if self.settings.poll_wait == "smart":
+            return self._ladder.next(owner, now)
+        return POLL_WAITS.get(self.settings.poll_wait, DEFAULT_WAIT)
 
     async def _cancel(self, call: Call, id_: str) -> Json:
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bide.mcpserver import text
 from bide.mcpserver.tool import Answer, Call, Json
-from bide.model.errors import BadRequest, SessionNotFound
+from bide.model.errors import BadRequest
 from bide.model.session import Session
 
 _FIELDS: dict[str, tuple[str, ...]] = {
@@ -30,8 +30,8 @@ async def session(call: Call, given: Json) -> Answer:
         return await _start(call, given)
     if action == "list":
         found = await call.jobs.sessions.list(owner=call.caller.owner)
-        parts = [_line(one) for one in found] or ["no session of yours is open"]
-        return Answer(text.lines(parts), {"sessions": [_data(one) for one in found]})
+        parts = [line(one) for one in found] or ["no session of yours is open"]
+        return Answer(text.lines(parts), {"sessions": [data_of(one) for one in found]})
     return await _of_one(call, action, given)
 
 
@@ -45,8 +45,8 @@ async def _start(call: Call, given: Json) -> Answer:
         owner=call.caller.owner,
     )
     said, following = text.next_call("run", session=started.session.id, command="...")
-    parts = [f"started {_line(started.session)}. To use it: {said}"]
-    data: Json = {**_data(started.session), "next": following}
+    parts = [f"started {line(started.session)}. To use it: {said}"]
+    data: Json = {**data_of(started.session), "next": following}
     if started.evicted:
         data["evicted"] = list(started.evicted)
         parts.append(f"ended for it, being the least recently used: {', '.join(started.evicted)}")
@@ -56,7 +56,7 @@ async def _start(call: Call, given: Json) -> Answer:
 async def _of_one(call: Call, action: str, given: Json) -> Answer:
     if "id" not in given:
         raise BadRequest(detail=f"{action!r} needs 'id': which session")
-    known = await _own(call, given["id"])
+    known = await call.own.session(given["id"])
     if action == "end":
         ended = await call.jobs.sessions.end(known.id, forget=given.get("forget", False))
         parts = [f"ended session {known.id}; {len(ended.killed)} jobs were active and were killed"]
@@ -67,22 +67,17 @@ async def _of_one(call: Call, action: str, given: Json) -> Answer:
     if action == "update":
         options: dict[str, Any] = {key: given[key] for key in ("cwd", "env", "unset", "vars") if key in given}
         known = await call.jobs.sessions.update(known.id, **options)
-    return Answer(_line(known), _data(known))
+    return Answer(line(known), data_of(known))
 
 
-async def _own(call: Call, ref: str) -> Session:
-    found = await call.jobs.sessions.get(ref)
-    if found.owner != call.caller.owner:
-        raise SessionNotFound(session=ref)
-    return found
-
-
-def _line(one: Session) -> str:
+def line(one: Session) -> str:
+    """One phrase on a session."""
     running = f", {one.running} jobs active" if one.running else ""
     return f"session {one.id} in {one.cwd}, {one.seq} jobs so far{running}"
 
 
-def _data(one: Session) -> Json:
+def data_of(one: Session) -> Json:
+    """What a session holds."""
     return {
         "session": one.id,
         "cwd": one.cwd,

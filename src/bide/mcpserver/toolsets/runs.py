@@ -41,6 +41,8 @@ async def run(call: Call, given: Json) -> Answer:
     """Start a job; answer with its end, or with the job and the next call."""
     if "until" in given and given.get("background"):
         raise BadRequest(detail="a background run answers at once; leave 'until' or 'background' out")
+    if "session" in given:
+        await call.own.session(given["session"])
     # Always in the background for the engine, so that a cancelled call leaves it alone; in a session it counts as what it is.
     ran = await call.jobs.run(replace(_request(call, given), followed=not given.get("background")))
     call.own.arrivals.ring()
@@ -52,6 +54,20 @@ async def run(call: Call, given: Json) -> Answer:
     until = _until(given.get("until", {}))
     waited = await wait_reporting(call, [ran.job.id], Mode.ALL, until, timedelta(seconds=seconds))
     return await _told(call, waited, given.get("budget", text.BUDGET), joined=joined)
+
+
+async def begin(call: Call, given: Json) -> Job | None:
+    """Start the job of a call whose client takes a task for it; `None` where the answer comes at once in any case."""
+    if given.get("background") or "until" in given:
+        return None
+    ran = await call.jobs.run(replace(_request(call, given), followed=True))
+    call.own.arrivals.ring()
+    return ran.job
+
+
+async def told(call: Call, job: Job) -> Answer:
+    """What a run is answered when its job is over."""
+    return await _told(call, Waited((job,), "ended"), text.BUDGET)
 
 
 def _request(call: Call, given: Json) -> Request:

@@ -1,0 +1,169 @@
+"""LLM command lines: which there are, and how they do.
+
+'versions' tells what is installed and whether somebody is logged in, 'models' which
+models are known by name, 'upgrade' shows what brings one to the newest version and
+does it with --run, 'cache' how well providers' caches served in the last day,
+'approvals' what the gate decided, and 'doctor' all of it that needs attention.
+"""
+
+import os
+
+from bide.cli.exits import Usage
+from bide.cli.sanitize import one_line
+from bide.cli.table import lines
+from bide.cli.terminal import print_json
+from bide.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from bide.cli.parser import Parser
+    from bide.client.blocking import Link
+    from bide.client.http1 import Json
+
+
+def configure(parser: "Parser") -> None:
+    """The options of `bide llm`."""
+    parser.add_argument("what", choices=tuple(_ACTIONS), metavar="WHAT", help=", ".join(_ACTIONS))
+    parser.add_argument("cli", nargs="?", metavar="CLI", help="only this one")
+    parser.add_argument("--to", metavar="VERSION", help="with upgrade: this version instead of the newest")
+    parser.add_argument("--run", action="store_true", help="with upgrade: do it, as a job")
+    parser.examples("bide llm versions", "bide llm upgrade claude --run", "bide llm doctor --json")
+
+
+def execute(args: "Namespace", link: "Link") -> int:
+    """Find out, and tell."""
+    found = _ACTIONS[args.what][0](args, link)
+    if args.json:
+        print_json(found)
+    else:
+        _ACTIONS[args.what][1](found)
+    return 0 if found.get("ok", True) else 1
+
+
+def _programs(args: "Namespace", link: "Link") -> "Json":
+    body = {"cli": args.cli, "login": True, "env": dict(os.environ)}
+    return link.call("POST", "/v1/llm/programs", body)
+
+
+def _show_programs(found: "Json") -> None:
+    rows = [
+        [one["cli"], one_line(one["version"]) or ("yes" if one["installed"] else "not installed"), _login(one)]
+        for one in found["programs"]
+    ]
+    _print(["CLI", "VERSION", "LOGIN"], rows)
+
+
+def _print(head: list[str], rows: list[list[str]]) -> None:
+    print("\n".join(lines(head, rows, lambda _row, _column: None, limited=False)))
+
+
+def _login(one: "Json") -> str:
+    return str(one["login"]) if one["installed"] else str(one["hint"])
+
+
+def _models(args: "Namespace", link: "Link") -> "Json":
+    return link.call("GET", "/v1/llm/models", query={"cli": args.cli})
+
+
+def _show_models(found: "Json") -> None:
+    rows = [[one["cli"], one["default"] or "its own", ", ".join(one["models"])] for one in found["models"]]
+    _print(["CLI", "DEFAULT", "KNOWN"], rows)
+
+
+def _upgrade(args: "Namespace", link: "Link") -> "Json":
+    if args.cli is None:
+        raise Usage(detail="say which one to upgrade, as in: bide llm upgrade claude")
+    body = {"cli": args.cli, "target": args.to, "dry_run": not args.run, "env": dict(os.environ)}
+    return link.call("POST", "/v1/llm/upgrade", body)
+
+
+def _show_upgrade(found: "Json") -> None:
+    command = " ".join(found["command"])
+    if found["dry_run"]:
+        print(f"{command}\n(only shown; --run does it)")
+    else:
+        print(f"{command}\n(job {found['job']}; 'bide wait {found['job']}' waits for it)")
+
+
+def _cache(_: "Namespace", link: "Link") -> "Json":
+    return link.call("GET", "/v1/llm/cache")
+
+
+def _show_cache(found: "Json") -> None:
+    print(
+        f"last {found['windowHours']} h: {found['totalRequests']} requests, {found['totalHits']} of them read from a cache; "
+        f"about ${found['estimatedSavingsUsd']:.4f} saved"
+    )
+
+
+def _approvals(_: "Namespace", link: "Link") -> "Json":
+    return link.call("GET", "/v1/llm/approvals")
+
+
+def _show_approvals(found: "Json") -> None:
+    rows = [
+        [one["ts"], one["cli"], one["status"], str(one["score"]), one_line("; ".join(one["reasons"]))]
+        for one in found["approvals"]
+    ]
+    _print(["WHEN", "CLI", "DECISION", "SCORE", "WHY"], rows)
+
+
+def _doctor(args: "Namespace", link: "Link") -> "Json":
+    """What a program can act on; `next_actions` always says something."""
+    programs = _programs(args, link)["programs"]
+    logging = _vibe_logging()
+    actions = [f"{one['cli']}: {one['hint']}" for one in programs if not one["installed"]]
+    actions += [f"log in to {one['cli']}" for one in programs if one["login"] == "not_authenticated"]
+    if logging is False:
+        actions.append("set [session_logging] enabled = true in Vibe's config.toml: without it nothing can be resumed")
+    cache = _cache(args, link)
+    return {
+        "schema_version": "1.0",
+        "ok": any(one["installed"] for one in programs) and logging is not False,
+        "gateway": {"name": "bide", "version": VERSION},
+        "providers": {
+            one["cli"]: {
+                "cli_available": one["installed"],
+                "version": one["version"] or None,
+                "login_status": one["login"],
+                "guidance": one["hint"] or None,
+            }
+            for one in programs
+        },
+        "client_config": {"vibe_session_logging": logging},
+        "cache_awareness": {"last_24h": cache, "per_cli": cache["perCli"]},
+        "next_actions": actions or ["nothing to do: ask away, as in: bide ask claude 'hello'"],
+    }
+
+
+def _vibe_logging() -> "bool | None":
+    """What Vibe's settings say of its session logs; `None` where they say nothing."""
+    import tomllib  # noqa: PLC0415 - only the doctor pays for it
+
+    home = os.environ.get("VIBE_HOME") or os.path.join(os.path.expanduser("~"), ".vibe")
+    try:
+        with open(os.path.join(home, "config.toml"), "rb") as file:
+            found: Json = tomllib.load(file)
+            enabled: object = found["session_logging"]["enabled"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return enabled if isinstance(enabled, bool) else None
+
+
+def _show_doctor(found: "Json") -> None:
+    for name, one in found["providers"].items():
+        print(f"{name}: {one_line(one['version'] or 'not installed')}, {one['login_status']}")
+    for action in found["next_actions"]:
+        print(f"next: {action}")
+
+
+_ACTIONS = {
+    "versions": (_programs, _show_programs),
+    "models": (_models, _show_models),
+    "upgrade": (_upgrade, _show_upgrade),
+    "cache": (_cache, _show_cache),
+    "approvals": (_approvals, _show_approvals),
+    "doctor": (_doctor, _show_doctor),
+}

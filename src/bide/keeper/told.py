@@ -1,0 +1,48 @@
+"""What a job is told on its stdin or terminal: files in its folder that the daemon writes and the keeper delivers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+
+def append(path: str, data: bytes) -> None:
+    """Add to what the job will read from its stdin or terminal."""
+    fd = os.open(f"{path}/in", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+    finally:
+        os.close(fd)
+
+
+def mark(path: str, key: str, at: int) -> None:
+    """Put on record where what has this key begins, before it is there."""
+    fd = os.open(f"{path}/in.keys", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, f"{at} {key}\n".encode())
+    finally:
+        os.close(fd)
+
+
+def place(path: str, key: str, data: bytes) -> int | None:
+    """Where data with this key begins; `None` if it was never said, or was on record alone and others spoke there."""
+    with contextlib.suppress(FileNotFoundError), open(f"{path}/in.keys", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").partition(" ") for line in file]
+        for at in [int(at) for at, _, known in rows if known == key]:
+            with open(f"{path}/in", "rb") as said:
+                said.seek(at)
+                if data.startswith(said.read(len(data))):
+                    return at
+    return None
+
+
+def close(path: str) -> None:
+    """After what is in `in`, the stdin ends."""
+    os.close(os.open(f"{path}/in.eof", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def is_closed(path: str) -> bool:
+    """Whether the stdin's end was asked for."""
+    return os.path.exists(f"{path}/in.eof")

@@ -1,0 +1,137 @@
+"""Mistral Vibe: `vibe -p`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bide.kinds.llm import flags
+from bide.kinds.llm.base import Cli, Command, Installed, Reader, check_target, encoded, too_long
+from bide.kinds.llm.flags import Flag, Shape
+from bide.kinds.llm.lines import Lines, Whole, below, items, word
+from bide.model.llm.answer import Reading
+from bide.model.llm.ask import Ask
+from bide.model.llm.prompt import Prompt
+
+NAME, PROGRAM = "mistral", "vibe"
+STREAM, JSON, TEXT = "streaming", "json", "text"
+_UNATTENDED = "auto-approve"
+_ALSO = {"plain": TEXT, "stream-json": STREAM}
+
+FLAGS = (
+    Flag("agent", "--agent"),
+    Flag("effort", "--effort", listed=True),
+    Flag("reasoning_effort", "--reasoning-effort", listed=True),
+    Flag("enabled_tools", "--enabled-tools", Shape.EACH),
+    Flag("disallowed_tools", "--disabled-tools", Shape.EACH, listed=True),
+    Flag("trust", "--trust", Shape.SWITCH, listed=True),
+    Flag("max_turns", "--max-turns", check=flags.whole(1, 10_000)),
+    Flag("max_price", "--max-price", check=flags.number(1e-6, 10_000)),
+    Flag("max_tokens", "--max-tokens", check=flags.whole(1, 100_000_000), listed=True),
+    Flag("working_dir", "--workdir"),
+    Flag("add_dir", "--add-dir", Shape.EACH),
+)
+
+
+def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
+    """The prompt follows `-p`, joined to its long form if it begins with a sign; a long one comes by stdin.
+
+    An agent is always named; the model is said by the environment.
+    """
+    kind = CLI.format_of(ask)
+    options = {"agent": _UNATTENDED, **ask.options}
+    given, notes = flags.words(FLAGS, options, cli=NAME, has=installed.has)
+    by_pipe = too_long(prompt.text)
+    inline = (f"--prompt={prompt.text}",) if prompt.text.startswith("-") else ("-p", prompt.text)
+    resumed = ("--continue",) if ask.resume_latest else ("--resume", ask.conversation) if ask.conversation else ()
+    return Command(
+        words=(*(("-p",) if by_pipe else inline), "--output", _ALSO.get(kind, kind), *given, *resumed),
+        format=_ALSO.get(kind, kind),
+        input=encoded(prompt.text) if by_pipe else None,
+        env={"VIBE_ACTIVE_MODEL": ask.model} if ask.model else {},
+        bypass=options["agent"] == _UNATTENDED,
+        notes=tuple(notes),
+    )
+
+
+class Stream(Lines):
+    """Reads one message a line."""
+
+    def __init__(self) -> None:
+        """Nothing was read yet."""
+        super().__init__()
+        self._messages = _Messages()
+
+    def line(self, line: bytes) -> None:
+        """What tools said is passed over."""
+        self._messages.take(self.parsed(line))
+
+    def finish(self) -> Reading:
+        """What the assistant said last. Nothing says that it was the last: that is for the exit code to say."""
+        self.rest()
+        return self._messages.reading(skipped=self.skipped)
+
+
+class One(Whole):
+    """Reads json: all messages, at the end."""
+
+    def finish(self) -> Reading:
+        """What the assistant said last."""
+        found = self.value()
+        messages = items({"all": found}, "all") or items(found, "messages")
+        if not messages:
+            return Whole.finish(self)
+        read = _Messages()
+        for message in messages:
+            read.take(message)
+        return read.reading()
+
+
+class _Messages:
+    def __init__(self) -> None:
+        self._said = ""
+        self._session: str | None = None
+        self._tools: dict[str, int] = {}
+
+    def take(self, message: dict[str, Any]) -> None:
+        self._session = word(message.get("session_id")) or self._session
+        if message.get("role") != "assistant":
+            return
+        self._said = word(message.get("content")) or self._said
+        for call in items(message, "tool_calls"):
+            used = word(below(call, "function").get("name")) or "a tool"
+            self._tools[used] = self._tools.get(used, 0) + 1
+
+    def reading(self, *, skipped: int = 0) -> Reading:
+        return Reading(text=self._said, conversation=self._session, tools=dict(self._tools), skipped=skipped)
+
+
+def reader(kind: str) -> Reader:
+    """What reads a format."""
+    return {STREAM: Stream, JSON: One, TEXT: Whole}[kind]()
+
+
+def upgrade(target: str | None) -> tuple[str, ...]:
+    """It comes from PyPI, as a tool of uv."""
+    wanted = check_target(target)
+    return (
+        ("uv", "tool", "upgrade", "mistral-vibe")
+        if wanted is None
+        else (
+            *("uv", "tool", "install", "--force"),
+            f"mistral-vibe=={wanted}",
+        )
+    )
+
+
+CLI = Cli(
+    name=NAME,
+    program=PROGRAM,
+    install="install it with: uv tool install mistral-vibe",
+    command=command,
+    reader=reader,
+    formats=(STREAM, JSON, TEXT, *_ALSO),
+    streaming=(STREAM,),
+    upgrade=upgrade,
+    keys=("MISTRAL_API_KEY",),
+    models=("mistral-medium-latest", "devstral-small-latest"),
+)

@@ -1,0 +1,55 @@
+"""What is the same for every client of a toolset: the templates of resources, and the prompts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from bide.mcpserver import llmresources, resources
+from bide.mcpserver.prompts import PROMPTS
+
+
+async def list_templates(ctx: Any, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+    """Where resources are that are not listed one by one."""
+    more = llmresources.TEMPLATES if "llm" in ctx.lifespan_context.toolsets else {}
+    return types.ListResourceTemplatesResult(
+        resource_templates=[
+            types.ResourceTemplate(uri_template=uri, name=name, description=description, mime_type=kind)
+            for uri, (name, description, kind) in {**resources.TEMPLATES, **more}.items()
+        ]
+    )
+
+
+async def list_prompts(_: Any, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+    """The prompts and what they need."""
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(
+                name=prompt.name,
+                description=prompt.description,
+                arguments=[
+                    types.PromptArgument(name=name, description=what, required=True)
+                    for name, what in prompt.places.items()
+                ],
+            )
+            for prompt in PROMPTS
+        ]
+    )
+
+
+async def get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    """A prompt, filled."""
+    prompt = next((prompt for prompt in PROMPTS if prompt.name == params.name), None)
+    if prompt is None:
+        known = ", ".join(prompt.name for prompt in PROMPTS)
+        raise MCPError(code=types.INVALID_PARAMS, message=f"no prompt {params.name!r}; known are {known}")
+    given = params.arguments or {}
+    missing = [place for place in prompt.places if not given.get(place)]
+    if missing:
+        raise MCPError(code=types.INVALID_PARAMS, message=f"the prompt {prompt.name!r} needs {missing[0]!r}")
+    content = types.TextContent(type="text", text=prompt.filled(given))
+    return types.GetPromptResult(
+        description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
+    )

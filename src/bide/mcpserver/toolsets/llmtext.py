@@ -1,0 +1,122 @@
+"""Requests and answers in the words of seed 004."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from bide.mcpserver.tool import Json
+from bide.model.job import Job
+from bide.model.llm.answer import Answer, Asked, Status
+from bide.model.phase import Ended, Queued
+from bide.model.times import ms, stamp
+
+
+def snapshot(answer: Answer) -> Json:
+    """A job as `llm_job_status` tells of it."""
+    job = answer.job
+    phase = job.phase
+    started = job.created_at if isinstance(phase, Queued) else phase.started_at
+    return {
+        "id": job.id,
+        "cli": answer.cli,
+        "status": str(answer.status),
+        "startedAt": stamp(started),
+        "finishedAt": stamp(phase.ended_at) if isinstance(phase, Ended) else None,
+        "exitCode": answer.exit_code,
+        "correlationId": answer.correlation_id,
+        "outputTruncated": answer.exit_code == 126,
+        "stdoutBytes": _size(job, "out"),
+        "stderrBytes": _size(job, "err"),
+        "error": answer.error or None,
+        "exited": isinstance(phase, Ended),
+    }
+
+
+def _size(job: Job, stream: str) -> int:
+    held = job.phase.end if isinstance(job.phase, Ended) else job.facts
+    return 0 if held is None else int(getattr(held, stream).size)
+
+
+def parsed(answer: Answer) -> Json:
+    """What was read from the output."""
+    reading, tokens = answer.reading, answer.reading.tokens
+    return {
+        "text": reading.text,
+        "costUsd": reading.cost_usd,
+        "usage": {
+            "inputTokens": tokens.input,
+            "outputTokens": tokens.output,
+            "cacheReadTokens": tokens.cache_read,
+            "cacheCreationTokens": tokens.cache_write,
+        },
+        "model": reading.model,
+        "numTurns": reading.turns,
+        "toolUses": dict(reading.tools),
+    }
+
+
+def common(asked: Asked, given: Json, servers: list[str]) -> Json:
+    """What every reply to a request has."""
+    answer, approval = asked.answer, asked.approval
+    conversation = answer.reading.conversation or given.get("sessionId")
+    body: Json = {
+        "cli": answer.cli,
+        "correlationId": answer.correlation_id,
+        "sessionId": conversation,
+        "approval": None,
+        "mcpServers": {"requested": list(given.get("mcpServers", servers))},
+    }
+    if approval is not None:
+        body["approval"] = {
+            "id": approval.id,
+            "status": approval.status,
+            "policy": str(approval.policy),
+            "score": approval.score,
+            "reasons": list(approval.reasons),
+        }
+    if answer.notes:
+        body["warnings"] = warnings(answer)
+    if answer.cli == "gemini":
+        body["resumable"] = "sessionId" in given
+    return body
+
+
+def warnings(answer: Answer) -> list[Json]:
+    """What a caller should know."""
+    return [{"code": note.code, **note.figures, "message": note.message} for note in answer.notes]
+
+
+def deferred(asked: Asked, given: Json, servers: list[str]) -> Json:
+    """The reply to a request whose answer was not there in time."""
+    message = f"Execution exceeded sync deadline ({ms(asked.deadline)}ms). Poll with llm_job_status, fetch with llm_job_result."
+    return {
+        "status": "deferred",
+        "jobId": asked.job.id,
+        "message": message,
+        **common(asked, given, servers),
+        "pollWith": "llm_job_status",
+        "fetchWith": "llm_job_result",
+        "collectWith": "llm_job_result",
+        "cancelWith": "llm_job_cancel",
+    }
+
+
+def health(answer: Answer) -> Json:
+    """How the process of a running job does."""
+    job = answer.job
+    phase, facts = job.phase, job.facts
+    started = None if isinstance(phase, Queued | Ended) else phase.started_at
+    running = timedelta(0) if started is None else datetime.now(UTC) - started
+    usage = None if facts is None else facts.usage
+    passed = max(1, ms(running) or 1)
+    return {
+        "jobId": job.id,
+        "cli": answer.cli,
+        "pid": None if isinstance(phase, Queued) else phase.pid,
+        "alive": answer.status is Status.RUNNING,
+        "isDead": answer.status is not Status.RUNNING,
+        "isZombie": False,
+        "cpuPercent": 0.0 if usage is None else round(100 * usage.cpu_ms / passed, 1),
+        "memoryRssKb": None if usage is None else usage.memory_peak_bytes // 1024,
+        "runningForMs": ms(running),
+    }

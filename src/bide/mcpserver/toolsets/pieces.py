@@ -1,0 +1,60 @@
+"""Pieces of a job's output as text: no character is cut, and pieces that follow each other join to the whole."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from bide.api import Jobs
+from bide.model.output import Slice, Stream
+
+_CONTINUATION = range(0x80, 0xC0)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some of one stream."""
+
+    text: str
+    next: int
+    """Where the next one begins, in bytes."""
+    missing: int
+    """Bytes that were asked for and come before it, but are dropped or left out."""
+    left: int
+    """Bytes that were there already and come after it."""
+
+
+async def whole(jobs: Jobs, job: str, stream: Stream, most: int) -> Piece:
+    """All of a stream; of a longer one, the last `most` bytes."""
+    found = await jobs.read(job, stream=stream, offset=0, limit=most)
+    if found.next < found.size:
+        found = await jobs.read(job, stream=stream, offset=found.size - most, limit=most)
+    return _piece(found, 0)
+
+
+async def newer(jobs: Jobs, job: str, stream: Stream, offset: int, most: int) -> Piece:
+    """What comes after an offset, at most so many bytes of it."""
+    return _piece(await jobs.read(job, stream=stream, offset=offset, limit=most), offset)
+
+
+def _piece(found: Slice, asked: int) -> Piece:
+    data = found.data
+    missing = max(0, found.offset - asked)
+    if missing:
+        cut = _leading(data)
+        data, missing = data[cut:], missing + cut
+    text, rest = decoded(data, final=found.ended and found.next >= found.size)
+    return Piece(text, found.next - rest, missing, max(0, found.size - found.next))
+
+
+def decoded(data: bytes, *, final: bool) -> tuple[str, int]:
+    """The text, and how many bytes at its end begin a character that is not complete yet."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(data, final=final)
+    return text, len(decoder.getstate()[0])
+
+
+def _leading(data: bytes) -> int:
+    """How many bytes at the beginning belong to a character that begins before them."""
+    count = next((at for at, byte in enumerate(data[:4]) if byte not in _CONTINUATION), 0)
+    return min(count, 3)

@@ -1,0 +1,122 @@
+"""Bytes of a stream as text that never splits a character, and where to go on. Seed 003's `process.logs` and summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bide.api import Jobs
+from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.toolsets.process.words import noted, state_of, told
+from bide.model.job import Job
+from bide.model.output import Slice, Stream
+
+MOST = 1024 * 1024
+"""Bytes of one stream in one answer, also where no limit is given."""
+SUMMARY_MOST = 64 * 1024
+_LONGEST_CHARACTER = 4
+_WORDS = {Stream.OUT: "stdout", Stream.ERR: "stderr"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of one stream, as text."""
+
+    text: str
+    offset: int
+    next: int
+    """Where the rest begins."""
+    size: int
+    final: bool
+    """The job is over, so the size stays."""
+    cut: bool = False
+    """More was there, and the limit left it out."""
+
+
+def piece_of(found: Slice, limit: int) -> Piece:
+    """At most `limit` bytes of what was read, as whole characters; at least one of them, however small the limit."""
+    data = found.data[:limit]
+    at_end = found.offset + len(data) == found.size
+    if not (at_end and found.ended):
+        data = data[: len(data) - _unfinished(data)]
+    if not data and not at_end:
+        data = found.data[: max(limit, _character(found.data))]
+    after = found.offset + len(data)
+    cut = after < found.size and found.offset + min(limit, len(found.data)) < found.size
+    return Piece(data.decode("utf-8", "replace"), found.offset, after, found.size, found.ended, cut)
+
+
+def _unfinished(data: bytes) -> int:
+    """How many bytes at the end begin a character that the data does not have whole."""
+    for back in range(1, min(_LONGEST_CHARACTER, len(data) + 1)):
+        byte = data[-back]
+        if byte >= 0xC0:
+            return back if back < _width(byte) else 0
+        if byte < 0x80:
+            return 0
+    return 0
+
+
+def _character(data: bytes) -> int:
+    return _width(data[0]) if data else 0
+
+
+def _width(lead: int) -> int:
+    return 4 if 0xF0 <= lead < 0xF8 else 3 if 0xE0 <= lead < 0xF0 else 2 if 0xC0 <= lead < 0xE0 else 1
+
+
+def next_offset(pieces: Sequence[Piece]) -> int | None:
+    """The one number that goes on with all of them and loses nothing; `None` if there is none."""
+    furthest = max(piece.next for piece in pieces)
+    fits = all(piece.next == furthest or (piece.final and piece.next == piece.size) for piece in pieces)
+    return furthest if fits else None
+
+
+async def logs(call: Call, given: Json) -> Answer:
+    """Both streams or one, from an offset on, byte for byte."""
+    job = await call.own.job(given["process_id"])
+    wanted = [stream for stream, word in _WORDS.items() if given.get("stream", "both") in ("both", word)]
+    limit = min(int(given.get("limit", MOST)), MOST)
+    data: Json = {"stdout": "", "stderr": "", "stdout_size": 0, "stderr_size": 0, "truncated": False}
+    pieces: list[Piece] = []
+    notes: list[str] = []
+    for stream, word in _WORDS.items():
+        offset = int(given.get(f"{word}_offset", given.get("offset", 0)))
+        # A whole character may reach past the limit.
+        found = await call.jobs.read(job.id, stream=stream, offset=offset, limit=limit + _LONGEST_CHARACTER)
+        data[f"{word}_size"] = found.size
+        if stream not in wanted:
+            continue
+        piece = piece_of(found, limit)
+        pieces.append(piece)
+        data[word] = piece.text
+        data["truncated"] = data["truncated"] or piece.cut
+        data[f"{word}_next_offset"] = piece.next
+        notes += _notes(piece, offset, limit, word)
+    # The state is that of before the reads: once it is over, they have had everything.
+    data |= {"next_offset": next_offset(pieces), "process_id": job.id, "state": state_of(job)}
+    data = noted(data, notes)
+    return Answer(told(data, call.mark), data)
+
+
+def _notes(piece: Piece, offset: int, limit: int, word: str) -> list[str]:
+    notes: list[str] = []
+    if piece.offset > offset:
+        notes.append(f"The first {piece.offset} bytes of {word} were dropped to make room; this begins after them.")
+    if piece.cut and limit == MOST:
+        notes.append(f"One answer has at most {MOST} bytes of {word}; go on with {word}_offset {piece.next}.")
+    return notes
+
+
+async def summary(jobs: Jobs, job: Job, stream: Stream, lines: int) -> tuple[str, str]:
+    """The last lines of a stream, and a note if even these were too much."""
+    if lines <= 0:
+        return "", ""
+    found = await jobs.read(job.id, stream=stream, tail=lines, limit=SUMMARY_MOST)
+    data = found.data
+    if len(data) < SUMMARY_MOST or found.offset == 0:
+        return data.decode("utf-8", "replace"), ""
+    while data and 0x80 <= data[0] < 0xC0:
+        data = data[1:]
+    note = f"The {_WORDS[stream]} summary begins at byte {found.size - len(data)}; process.logs has all of it."
+    return data.decode("utf-8", "replace"), note

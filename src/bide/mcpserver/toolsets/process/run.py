@@ -1,0 +1,155 @@
+"""`process.run`: a job with the limits, defaults and words of seed 003."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.toolsets.process.errors import Failure, error_data, error_text
+from bide.mcpserver.toolsets.process.output import summary
+from bide.mcpserver.toolsets.process.words import (
+    duration_ms,
+    exit_code_of,
+    failure_of_job,
+    noted,
+    state_of,
+    told,
+    usage_data,
+    usage_of,
+)
+from bide.mcpserver.waiting import wait_reporting
+from bide.model.errors import BadRequest, JobEnded, NoStdin
+from bide.model.job import Job
+from bide.model.lifetime import Lifetime
+from bide.model.limits import Limits
+from bide.model.output import Stream
+from bide.model.phase import Ended
+from bide.model.request import Request
+from bide.model.until import Until
+from bide.model.waiting import Mode
+from bide.settings import ProcessSettings
+
+TIMEOUT = 300
+LONGEST = 3600
+LINES = 100
+PROTECTED = ("HOME", "USER", "LOGNAME", "SHELL", "BASH_ENV", "ENV", "GLIBC_TUNABLES")
+PROTECTED_PREFIXES = ("LD_", "BIDE_")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked for, within what is allowed; the notes say where the two differ."""
+
+    env: Mapping[str, str]
+    limits: Limits
+    notes: tuple[str, ...]
+
+
+def plan(given: Json, allowed: ProcessSettings) -> Plan:
+    """Clamp and drop what cannot be had."""
+    notes: list[str] = []
+    background: bool = given.get("background", False)
+    seconds = int(given.get("timeout", TIMEOUT))
+    if seconds > LONGEST and not background:
+        notes.append(f"timeout was clamped to {LONGEST}, the maximum; for longer operations use background=true.")
+    cpus, memory = given.get("cpu_limit", allowed.cpus), int(given.get("memory_limit", allowed.memory_bytes))
+    if cpus > allowed.cpus:
+        notes.append(f"cpu_limit was clamped to {allowed.cpus:g}, the agent's allocation.")
+    if memory > allowed.memory_bytes:
+        notes.append(f"memory_limit was clamped to {allowed.memory_bytes}, the agent's allocation.")
+    if background and "stdin" in given:
+        notes.append("stdin was ignored, as always with background=true.")
+    asked: dict[str, str] = given.get("environment", {})
+    dropped = sorted(key for key in asked if key in PROTECTED or key.startswith(PROTECTED_PREFIXES))
+    if dropped:
+        notes.append(f"Protected variables cannot be overridden and were left as they are: {', '.join(dropped)}.")
+    limits = Limits(
+        timeout=None if background else timedelta(seconds=min(seconds, LONGEST)),
+        cpus=min(cpus, allowed.cpus),
+        memory_bytes=min(memory, allowed.memory_bytes),
+        pids=allowed.pids,
+    )
+    return Plan({key: value for key, value in asked.items() if key not in dropped}, limits, tuple(notes))
+
+
+def place(workspace: str, asked: str | None) -> str:
+    """The folder to run in. Raises PathOutOfScope for what lies outside the workspace, by `..` or by a link as well."""
+    root = os.path.realpath(workspace)
+    try:
+        folder = os.path.realpath(os.path.join(root, asked or ""))
+    except ValueError as error:
+        raise BadRequest(detail=f"{asked!r} cannot be a folder ({error})", field="working_directory") from error
+    if os.path.commonpath((root, folder)) != root:
+        raise Failure("PathOutOfScope", f"{asked!r} is not in {root!r}.", path=str(asked), workspace_path=root)
+    return folder
+
+
+async def run(call: Call, given: Json, allowed: ProcessSettings) -> Answer:
+    """Start it; in the foreground, answer with its end, or that it still runs."""
+    background: bool = given.get("background", False)
+    chosen = plan(given, allowed)
+    feed = "stdin" in given and not background
+    request = Request.of(
+        given["command"] if "args" not in given else (given["command"], *given["args"]),
+        cwd=place(call.caller.cwd, given.get("working_directory")),
+        base_env=call.caller.env,
+        env=chosen.env,
+        owner=call.caller.owner,
+        key=call.key,
+        limits=chosen.limits,
+        stdin=feed,
+        background=True,
+        lifetime=Lifetime.OWNER if background and call.caller.attended else Lifetime.FREE,
+    )
+    ran = await call.jobs.run(replace(request, followed=not background))
+    call.own.arrivals.ring()
+    job, notes = ran.job, [*chosen.notes, *_unenforced(ran.job, given)]
+    if feed:
+        # It may end without having read any of it, or have had it before the daemon was restarted.
+        with suppress(JobEnded, NoStdin):
+            await call.jobs.send(job.id, data=given["stdin"].encode("utf-8", "replace"), eof=True, at=0)
+    if not background:
+        waited = await wait_reporting(call, [job.id], Mode.ALL, Until(), timedelta(seconds=call.longest))
+        job = waited.jobs[0]
+        if not isinstance(job.phase, Ended):
+            notes.append(_deferred(job, call.longest))
+    return await _answer(call, job, int(given.get("stdout_lines", LINES)), notes)
+
+
+def _unenforced(job: Job, given: Json) -> list[str]:
+    loose = "cpu_limit" in given and dict(job.spec.enforced).get("cpu") == "none"
+    return ["cpu_limit is not enforced: there is no cgroup for it on this machine."] if loose else []
+
+
+def _deferred(job: Job, waited: float) -> str:
+    limit = job.spec.limits.timeout
+    counting = f" Its timeout of {limit.total_seconds():g} s still counts." if limit else ""
+    return (
+        f"It runs on: one call can wait {waited:g} s at most.{counting} "
+        f"Next: process.monitor(process_id='{job.id}'), and process.logs when it is over; do other work meanwhile."
+    )
+
+
+async def _answer(call: Call, job: Job, lines: int, notes: list[str]) -> Answer:
+    texts: dict[str, str] = {}
+    for stream, word in ((Stream.OUT, "stdout_summary"), (Stream.ERR, "stderr_summary")):
+        texts[word], note = await summary(call.jobs, job, stream, lines)
+        notes += [note] if note else []
+    data: Json = {
+        "exit_code": exit_code_of(job),
+        **texts,
+        "duration_ms": duration_ms(job, datetime.now(UTC)),
+        "process_id": job.id,
+        "state": state_of(job),
+        "resource_usage": usage_data(usage_of(job)),
+    }
+    data = noted(data, notes)
+    failure = failure_of_job(job, texts["stderr_summary"])
+    if failure is None:
+        return Answer(told(data, call.mark), data)
+    said = f"{error_text(failure)}\n{told(data, call.mark)}"
+    return Answer(said, {"error": error_data(failure), **data}, is_error=True)

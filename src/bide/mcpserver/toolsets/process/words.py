@@ -1,0 +1,146 @@
+"""A job in the words of seed 003: one table from how it ended to a state, and what goes with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from errno import ENOENT, ENOTDIR
+
+from bide.mcpserver.tool import Json
+from bide.mcpserver.toolsets.process.errors import Failure, error_data
+from bide.model.job import Job
+from bide.model.limits import Limits
+from bide.model.phase import EXIT_CANNOT_EXECUTE, EXIT_NOT_FOUND, End, Ended, Queued, Reason, Running, Usage
+
+RUNNING = "running"
+STATES: Mapping[Reason, str] = {
+    Reason.EXITED: "completed",
+    Reason.SIGNALED: "completed",
+    Reason.SPAWN_FAILED: "completed",
+    Reason.TIMED_OUT: "timed_out",
+    Reason.KILLED: "killed",
+    Reason.IDLE: "killed",
+    Reason.OVERFLOW: "killed",
+    Reason.OOM: "killed",
+    Reason.LOST: "killed",
+}
+"""What each end is called. A process that never ran is `completed` with the status a shell would give, and an error beside it."""
+
+PIDS_LIMIT = "pids limit"
+"""By whom a job was killed that had too many processes, where they are counted once a second."""
+_STREAMS = ("stdout_summary", "stderr_summary", "stdout", "stderr")
+
+
+def state_of(job: Job) -> str:
+    """`running`, `completed`, `killed` or `timed_out`."""
+    return STATES[job.phase.end.reason] if isinstance(job.phase, Ended) else RUNNING
+
+
+def exit_code_of(job: Job) -> int | None:
+    """The exit code of what ended by itself, 128+n after signal n; nothing for what was killed or timed out."""
+    return job.phase.end.status if isinstance(job.phase, Ended) and state_of(job) == "completed" else None
+
+
+def usage_of(job: Job) -> Usage:
+    """What it used so far, or in all."""
+    if isinstance(job.phase, Ended):
+        return job.phase.end.usage
+    return (job.facts.usage if job.facts is not None else None) or Usage()
+
+
+def usage_data(usage: Usage) -> Json:
+    """Usage in this vocabulary's words."""
+    return {
+        "cpu_ms": usage.cpu_ms,
+        "memory_peak_bytes": usage.memory_peak_bytes,
+        "io_read_bytes": usage.read_bytes,
+        "io_write_bytes": usage.written_bytes,
+    }
+
+
+def duration_ms(job: Job, now: datetime) -> int:
+    """How long it has run, or ran."""
+    if isinstance(job.phase, Ended):
+        return int(job.phase.end.duration / timedelta(milliseconds=1))
+    if isinstance(job.phase, Running):
+        return max(0, int((now - job.phase.started_at) / timedelta(milliseconds=1)))
+    return 0
+
+
+def entry(job: Job) -> Json:
+    """A process as `process.list` and `process.monitor` show it."""
+    started = None if isinstance(job.phase, Queued) else job.phase.started_at
+    data: Json = {
+        "process_id": job.id,
+        "command": job.spec.command,
+        "state": state_of(job),
+        "exit_code": exit_code_of(job),
+        "started_at": (started or job.created_at).isoformat(),
+        "duration_ms": duration_ms(job, datetime.now(UTC)),
+        "resource_usage": usage_data(usage_of(job)),
+    }
+    failure = failure_of_job(job)
+    return data if failure is None else {**data, "error": error_data(failure)}
+
+
+def failure_of_job(job: Job, complaint: str = "") -> Failure | None:
+    """The error that a job's end is in this vocabulary, if it is one; `complaint` is the end of what it wrote to stderr."""
+    if not isinstance(job.phase, Ended):
+        return None
+    end, id_ = job.phase.end, job.id
+    if end.reason is Reason.SPAWN_FAILED:
+        kind = "CommandNotFound" if end.errno in (ENOENT, ENOTDIR) else "SpawnFailed"
+        return Failure(kind, f"{job.spec.command!r}: {end.error}.", process_id=id_)
+    exceeded = _exceeded(job.spec.limits, end)
+    if exceeded:
+        return Failure("ResourceLimitExceeded", exceeded, process_id=id_)
+    return _shell_failure(job, end, complaint)
+
+
+def _exceeded(limits: Limits, end: End) -> str:
+    if end.reason is Reason.OOM:
+        return f"Its memory limit was {limits.memory_bytes} bytes."
+    if end.reason is Reason.OVERFLOW:
+        return f"It wrote more than its {limits.output_bytes} bytes of output."
+    if end.reason is Reason.KILLED and end.by == PIDS_LIMIT:
+        return f"It had more than {limits.pids} processes and threads."
+    return ""
+
+
+_FIRST_WORD = re.compile(r"\s*([\w./+~-]+)(?=\s|;|$)")
+_COMPLAINTS = {
+    EXIT_NOT_FOUND: ("CommandNotFound", (": command not found", ": not found", ": No such file or directory")),
+    EXIT_CANNOT_EXECUTE: ("SpawnFailed", (": Permission denied", ": cannot execute")),
+}
+
+
+def _shell_failure(job: Job, end: End, complaint: str) -> Failure | None:
+    """The error, when a shell could not run the very command it was given: it says so and exits with 127 or 126."""
+    found = _FIRST_WORD.match(job.spec.command)
+    if end.reason is not Reason.EXITED or found is None or end.exit_code not in _COMPLAINTS:
+        return None
+    kind, sayings = _COMPLAINTS[end.exit_code]
+    said = [line for line in complaint.splitlines() if any(f" {found[1]}{saying}" in line for saying in sayings)]
+    return Failure(kind, f"The shell says: {said[0]}", process_id=job.id) if said else None
+
+
+def told(data: Json, mark: str) -> str:
+    """An answer as text: our words one to a line, a job's words between lines that it cannot forge."""
+    lines: list[str] = []
+    fenced: list[str] = []
+    for key, value in data.items():
+        if key in _STREAMS and value:
+            end = "" if value.endswith("\n") else "\n"
+            fenced.append(f"--- {key} {mark}\n{value}{end}--- end {mark}")
+        elif key == "notes":
+            lines += [f"note: {note}" for note in value]
+        else:
+            lines.append(f"{key}: {json.dumps(value, ensure_ascii=False)}")
+    return "\n".join([*lines, *fenced])
+
+
+def noted(data: Json, notes: Sequence[str]) -> Json:
+    """Data with notes, if there are any, after those it has."""
+    return {**data, "notes": [*data.get("notes", ()), *notes]} if notes else data

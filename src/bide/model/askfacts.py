@@ -1,0 +1,42 @@
+"""What a job of an LLM's command line is beside its command."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class AskFacts:
+    """Kept in the job's folder, for whoever reads its output."""
+
+    cli: str
+    format: str
+    """What it writes."""
+    correlation_id: str
+    shown: str = ""
+    """The request as a person would type it, shortened."""
+    conversation: str | None = None
+    """The one that it goes on with."""
+    model: str | None = None
+    """The one that was asked for."""
+    prefix_hash: str = ""
+    prefix_tokens: int = 0
+    cache_blocks: int = 0
+    """How many parts of the prompt the provider was asked to cache."""
+    files: tuple[str, ...] = ()
+    """What was written for it, and goes when it is over."""
+
+
+def facts_to_json(facts: AskFacts | None) -> dict[str, Any] | None:
+    """As the job's folder and its row have it."""
+    return None if facts is None else {**asdict(facts), "files": list(facts.files)}
+
+
+def facts_from_json(body: dict[str, Any] | None) -> AskFacts | None:
+    """What was kept; what a later version added is passed over."""
+    if not body:
+        return None
+    known: dict[str, Any] = {field.name: body[field.name] for field in fields(AskFacts) if field.name in body}
+    known["files"] = tuple(known.get("files", ()))
+    return AskFacts(**known)

@@ -1,0 +1,128 @@
+"""What can be set for LLM command lines: by a home's config.toml, and over that by the environment of whoever asks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, cast
+
+from bide.model.errors import BadRequest
+from bide.model.llm.answer import Note
+from bide.model.llm.ask import Policy
+
+MIB = 1024 * 1024
+_DATABASES = ("LLM_GATEWAY_JOBS_DB", "LLM_GATEWAY_LOGS_DB")
+_TRUE = ("1", "true", "yes", "on")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """What is done about the caches of providers."""
+
+    emit_anthropic_cache_control: bool = False
+    """Ask Claude to cache the stable prefix of promptParts that is long enough, without being told."""
+    anthropic_ttl: timedelta = timedelta(minutes=5)
+    warn_on_ttl_expiry: bool = False
+    min_stable_tokens: Mapping[str, int] = field(
+        default_factory=lambda: {"sonnet": 1024, "opus": 4096, "haiku": 4096, "default": 4096}
+    )
+    """How long a prefix must be to be cached, by model."""
+
+
+@dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """How LLM command lines are run."""
+
+    enabled: bool = False
+    """Let requests act without asking: those that say so themselves, and those that the gate lets through."""
+    deadline: timedelta = timedelta(seconds=45)
+    """How long an answer is waited for; 0 for as long as it takes."""
+    dedup_window: timedelta = timedelta(hours=1)
+    """How long ago an answer may have come to be given again; 0 never."""
+    idle: timedelta = timedelta(minutes=10)
+    """How long a CLI that tells of its work may be silent."""
+    runtime: timedelta = timedelta(hours=1)
+    """How long a CLI may run that is silent until its end."""
+    linger: timedelta = timedelta(seconds=5)
+    """How long a CLI may stay after its final result."""
+    output_bytes: int = 50 * MIB
+    """What a CLI may write before it is ended."""
+    policy: Policy = Policy.BALANCED
+    log_prompts: bool = False
+    """Keep the beginning of each prompt in the record of approvals."""
+    models: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The model to use, by CLI, where a request names none."""
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Other words for models."""
+    cache: CacheSettings = field(default_factory=CacheSettings)
+
+
+def over(chosen: LlmSettings, env: Mapping[str, str]) -> tuple[LlmSettings, tuple[Note, ...]]:
+    """The settings with what the environment says over them; and what of it has no effect here. Raises BadRequest."""
+    given: dict[str, Any] = {}
+    for name, key in (("SYNC_DEADLINE_MS", "deadline"), ("LLM_GATEWAY_DEDUP_WINDOW_MS", "dedup_window")):
+        if env.get(name):
+            given[key] = timedelta(milliseconds=_number(name, env[name]))
+    if env.get("LLM_GATEWAY_APPROVAL_POLICY"):
+        given["policy"] = _policy(env["LLM_GATEWAY_APPROVAL_POLICY"])
+    if "APPROVAL_LOG_PROMPTS" in env:
+        given["log_prompts"] = env["APPROVAL_LOG_PROMPTS"].lower() in _TRUE
+    if env.get("LLM_GATEWAY_MODEL_ALIASES"):
+        given["aliases"] = {**chosen.aliases, **_aliases(env["LLM_GATEWAY_MODEL_ALIASES"])}
+    named = {
+        found[1].lower(): value
+        for key, value in env.items()
+        if value and (found := re.fullmatch(r"([A-Z]+)_DEFAULT_MODEL", key))
+    }
+    if named:
+        given["models"] = {**chosen.models, **named}
+    return replace(chosen, **given), tuple(_without_effect(env))
+
+
+def _without_effect(env: Mapping[str, str]) -> list[Note]:
+    named = [name for name in _DATABASES if env.get(name, "none") not in ("", "none")]
+    found = [Note("setting_ignored", f"{name} names a database; bide has one store, in its home.") for name in named]
+    if env.get("LLM_GATEWAY_JOB_RETENTION_DAYS"):
+        message = "LLM_GATEWAY_JOB_RETENTION_DAYS has no effect; set retention.keep in the home's config.toml."
+        found.append(Note("setting_ignored", message))
+    return found
+
+
+def unrecorded(env: Mapping[str, str]) -> bool:
+    """Whether nothing of a request is to be kept beyond its job."""
+    return env.get("LLM_GATEWAY_JOBS_DB") == "none"
+
+
+def model_of(cli: str, wanted: str | None, chosen: LlmSettings, known: Mapping[str, str]) -> str | None:
+    """The model to name to a CLI; `None` for its own default. `default` and `latest` mean what is configured."""
+    word = chosen.models.get(cli) if wanted in (None, "default", "latest") else wanted
+    if word is None:
+        return None
+    return chosen.aliases.get(word) or known.get(word) or word
+
+
+def _number(name: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,12}", text):
+        raise BadRequest(detail=f"{name} is a number of milliseconds, not {text!r}; correct it or unset it")
+    return int(text)
+
+
+def _policy(text: str) -> Policy:
+    if text not in list(Policy):
+        raise BadRequest(detail=f"LLM_GATEWAY_APPROVAL_POLICY is one of {', '.join(Policy)}, not {text!r}")
+    return Policy(text)
+
+
+def _aliases(text: str) -> dict[str, str]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(
+        isinstance(word, str) for word in cast("dict[str, object]", found).values()
+    ):
+        raise BadRequest(detail='LLM_GATEWAY_MODEL_ALIASES is an object of words, as in {"fast": "haiku"}; correct it')
+    return cast("dict[str, str]", found)

@@ -1,0 +1,1 @@
+"""LLM command lines as jobs: asking, reading, recording."""

@@ -1,0 +1,165 @@
+"""`ask`: from a request to a durable job of an LLM's command line, and to its answer if the caller waits for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, cast
+
+from bide.kinds.llm import known
+from bide.kinds.llm.base import Cli, Command, check_words
+from bide.model.askfacts import AskFacts
+from bide.model.dedup import Dedup, Policy
+from bide.model.limits import Limits, OnOutputCap
+from bide.model.llm import caches
+from bide.model.llm.answer import Asked, Note
+from bide.model.llm.ask import Ask, check
+from bide.model.llm.choices import LlmSettings, model_of, over, unrecorded
+from bide.model.llm.prompt import Prompt, last_stable
+from bide.model.request import Request
+from bide.runtime import starting
+from bide.runtime.core import Core, now
+from bide.runtime.llm import answers, gate
+from bide.runtime.llm.programs import Programs, unset
+from bide.runtime.llm.recording import FOLDER, Recorder
+
+_SHOWN = 120
+_DAY = timedelta(days=1)
+_SCHEMA = "output_schema"
+
+
+async def ask(core: Core, programs: Programs, recorder: Recorder, asked: Ask, key: str | None = None) -> Asked:
+    """Start it, or join an equal one, and answer as the request wants it. Nothing here is undone by a cancelled call."""
+    check(asked)
+    cli = known.named(asked.cli)
+    base = dict(os.environ if asked.base_env is None else asked.base_env)
+    chosen, notes = over(core.settings.llm, {**base, **asked.env})
+    asked = replace(asked, model=model_of(cli.name, asked.model, chosen, cli.aliases))
+    prompt, more = _cached(asked, chosen)
+    installed = await programs.find(cli, {**base, **asked.env})
+    asked, files = _with_files(core, asked)
+    command = check_words(cli.command(asked, prompt, installed), cli.name)
+    decision = gate.check(core.home.path, asked, prompt.text, command, chosen)
+    facts = _facts(asked, prompt, command, files)
+    more += _expiring(core, asked, chosen)
+    if unrecorded(base):
+        recorder.silent.add(facts.correlation_id)
+    request = _request(asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key)
+    ran = await starting.run(core, request)
+    if ran.joined and (ran.job.key is None or ran.job.key != key):
+        await recorder.joined(ran.job, facts.correlation_id)
+        recorder.remove(files)
+    await recorder.began(ran.job)
+    answer = await answers.answer(core, ran.job)
+    answer = replace(
+        answer,
+        correlation_id=facts.correlation_id,
+        notes=(*notes, *more, *command.notes, *answer.notes),
+    )
+    return Asked(answer, joined=ran.joined, deferred=ran.deferred, deadline=request.deadline, approval=decision)
+
+
+def _cached(asked: Ask, chosen: LlmSettings) -> tuple[Prompt, list[Note]]:
+    """The prompt, with its stable prefix marked to be cached if that is wanted always, or a word on that it could be."""
+    prompt = asked.said()
+    if asked.cli != "claude" or prompt.parts is None or prompt.parts.cached or not prompt.parts.prefix:
+        return prompt, []
+    least = chosen.cache.min_stable_tokens
+    words = [word for word in least if word in (asked.model or "")]
+    if prompt.prefix_tokens < least.get(words[0] if words else "default", 4096):
+        return prompt, []
+    if not chosen.cache.emit_anthropic_cache_control or asked.format not in (None, "stream-json"):
+        message = f"The stable prefix has about {prompt.prefix_tokens} tokens and is not marked to be cached."
+        return prompt, [Note("cacheable_prefix_uncached", message)]
+    last = last_stable(prompt.parts)
+    return Prompt(prompt.text, replace(prompt.parts, cached=(last,) if last else ())), []
+
+
+def _expiring(core: Core, asked: Ask, chosen: LlmSettings) -> list[Note]:
+    """What is known of the conversation's cache before this request is on record."""
+    if not chosen.cache.warn_on_ttl_expiry or asked.cli != "claude" or asked.conversation is None:
+        return []
+    rows = core.store.llm.used(now() - _DAY, conversation=asked.conversation)
+    note = caches.expiring(asked.conversation, rows, chosen.cache.anthropic_ttl, now())
+    return [] if note is None else [note]
+
+
+def _with_files(core: Core, asked: Ask) -> tuple[Ask, tuple[str, ...]]:
+    """A schema that is given as an object goes into a file, which is named after what it says."""
+    given = asked.options.get(_SCHEMA)
+    if not isinstance(given, dict):
+        return asked, ()
+    data = json.dumps(cast("dict[str, Any]", given), sort_keys=True).encode()
+    folder = os.path.join(core.home.path, FOLDER)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path = os.path.join(folder, f"schema-{hashlib.sha256(data).hexdigest()[:16]}.json")
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
+    return replace(asked, options={**asked.options, _SCHEMA: path}), (path,)
+
+
+def _facts(asked: Ask, prompt: Prompt, command: Command, files: tuple[str, ...]) -> AskFacts:
+    short = prompt.text if len(prompt.text) <= _SHOWN else f"{prompt.text[:_SHOWN]}…"
+    return AskFacts(
+        cli=asked.cli,
+        format=command.format,
+        correlation_id=asked.correlation_id or str(uuid.uuid4()),
+        shown=f"{asked.cli} {shlex.quote(' '.join(short.split()))}",
+        conversation=asked.conversation,
+        model=asked.model,
+        prefix_hash=prompt.prefix_hash,
+        prefix_tokens=prompt.prefix_tokens,
+        cache_blocks=command.cache_blocks,
+        files=files,
+    )
+
+
+def _request(
+    asked: Ask,
+    cli: Cli,
+    program: str,
+    command: Command,
+    facts: AskFacts,
+    chosen: LlmSettings,
+    base: Mapping[str, str],
+    key: str | None,
+) -> Request:
+    deadline = chosen.deadline if asked.deadline is None else asked.deadline
+    return Request(
+        command=(program, *command.words),
+        cwd=asked.cwd,
+        env={**command.env, **asked.env},
+        base_env=base,
+        env_defaults=False,
+        name=asked.name,
+        owner=asked.owner,
+        limits=_limits(asked, cli, command, chosen),
+        stdin=command.input is not None,
+        input=command.input,
+        background=asked.background,
+        deadline=deadline or None,
+        key=key,
+        dedup=Dedup(Policy.REUSE_RECENT, chosen.dedup_window, asked.fresh) if chosen.dedup_window else Dedup(),
+        ask=facts,
+    )
+
+
+def _limits(asked: Ask, cli: Cli, command: Command, chosen: LlmSettings) -> Limits:
+    """Silence means something only of a CLI that tells of its work; another one is bound by time alone."""
+    tells = command.format in cli.streaming or asked.idle is not None
+    return Limits(
+        timeout=asked.timeout or (None if tells else chosen.runtime),
+        idle=(asked.idle or chosen.idle) if tells else None,
+        output_bytes=chosen.output_bytes,
+        on_output_cap=OnOutputCap.KILL,
+        grace=timedelta(seconds=5),
+    )

@@ -1,0 +1,100 @@
+"""Whether a request may act without asking: the operator's word, then the gate's; and the record of what the gate decided."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import replace
+from typing import Any
+
+from bide.kinds.llm.base import Command
+from bide.model.errors import ApprovalDenied, BadRequest
+from bide.model.llm.approval import Decision, Wanted, decide, prompt_record
+from bide.model.llm.ask import Ask, Strategy
+from bide.model.llm.choices import LlmSettings
+from bide.model.times import stamp
+from bide.runtime.core import now
+from bide.runtime.llm.recording import FOLDER
+
+FILE = "approvals.jsonl"
+
+
+def check(home: str, ask: Ask, text: str, command: Command, chosen: LlmSettings) -> Decision | None:
+    """What the gate decided, if it was to. Raises BadRequest or ApprovalDenied; then nothing is started."""
+    if command.bypass and not chosen.enabled:
+        detail = f"this would let {ask.cli} act without asking anybody, which the operator has not allowed"
+        where = os.path.join(home, "config.toml")
+        raise BadRequest(detail=f"{detail}; set enabled = true under [llm] in {where}, or ask without that")
+    if ask.strategy is not Strategy.MCP_MANAGED:
+        return None
+    allowed = ask.options.get("allowed_tools")
+    wanted = Wanted(
+        cli=ask.cli,
+        prompt=text,
+        bypass=command.bypass,
+        full_auto=ask.full_auto,
+        mcp_servers=ask.mcp_servers,
+        allowed_tools=None if allowed is None else tuple(allowed),
+        disallowed_tools=tuple(ask.options.get("disallowed_tools") or ()),
+    )
+    decision = replace(decide(wanted, ask.policy or chosen.policy), id=secrets.token_hex(8))
+    record(home, wanted, decision, shown=chosen.log_prompts)
+    if not decision.approved:
+        raise ApprovalDenied(
+            operation=f"{ask.cli}_request",
+            policy=str(decision.policy),
+            score=str(decision.score),
+            reasons=", ".join(decision.reasons),
+        )
+    return decision
+
+
+def record(home: str, wanted: Wanted, decision: Decision, *, shown: bool) -> None:
+    """Add one line to the record; it is for its owner's eyes only."""
+    line: dict[str, Any] = {
+        "id": decision.id,
+        "ts": stamp(now()),
+        "status": decision.status,
+        "policy": str(decision.policy),
+        "cli": wanted.cli,
+        "score": decision.score,
+        "reasons": list(decision.reasons),
+        "bypassRequested": wanted.bypass,
+        "fullAuto": wanted.full_auto,
+        "requestedMcpServers": list(wanted.mcp_servers),
+        **prompt_record(wanted.prompt, shown=shown),
+    }
+    os.makedirs(os.path.join(home, FOLDER), mode=0o700, exist_ok=True)
+    with open(_path(home), "ab+", opener=_private) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 1, 0))
+        # A crash may have left half a line.
+        broken = size and file.read(1) != b"\n"
+        file.write((b"\n" if broken else b"") + json.dumps(line).encode() + b"\n")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def recorded(home: str, limit: int) -> list[dict[str, Any]]:
+    """The newest decisions, newest first."""
+    try:
+        with open(_path(home), "rb") as file:
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return []
+    found: list[dict[str, Any]] = []
+    for line in reversed(lines):
+        if len(found) == limit:
+            break
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue  # half a line, from a crash
+    return found
+
+
+def _path(home: str) -> str:
+    return os.path.join(home, FOLDER, FILE)

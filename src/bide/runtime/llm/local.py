@@ -1,0 +1,149 @@
+"""LocalLlm: LLM command lines on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Unpack
+
+import anyio
+
+from bide.kinds.llm import known
+from bide.kinds.llm.base import Cli
+from bide.model.errors import BadRequest, JobNotFound
+from bide.model.job import Job
+from bide.model.llm import caches
+from bide.model.llm.answer import Answer, Asked
+from bide.model.llm.ask import Ask, AskOptions
+from bide.model.llm.programs import Models, Program, Upgrade
+from bide.model.request import Request
+from bide.runtime import starting
+from bide.runtime.core import Core, now
+from bide.runtime.live import Live
+from bide.runtime.llm import answers, asking, gate, lingering
+from bide.runtime.llm import programs as found_programs
+from bide.runtime.llm.conversations import LocalConversations
+from bide.runtime.llm.programs import OWNER, Programs, search_path
+from bide.runtime.llm.recording import Recorder
+
+_WINDOW = timedelta(hours=24)
+_EVER = timedelta(days=3650)
+_UPGRADE = timedelta(minutes=10)
+
+
+class LocalLlm:
+    """Implements beside.Llm in this process."""
+
+    def __init__(self, core: Core) -> None:
+        """Watch over the requests that go on, and finish the record of those that are over."""
+        self._core = core
+        self._programs = Programs(core)
+        self._recorder = Recorder(core)
+        self.conversations: LocalConversations = LocalConversations(core)
+        table = core.keeping.table
+        for live in list(table.live.values()):
+            self._watch(live)
+        table.added.append(self._watch)
+        self._recorder.take_up()
+
+    def _watch(self, live: Live) -> None:
+        if live.job.spec.ask is not None and not live.ended:
+            lingering.watch(self._core, live, self._core.settings.llm.linger)
+
+    async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
+        """See beside.Llm.ask."""
+        asked = cli if isinstance(cli, Ask) else Ask.of(cli, prompt, **options)
+        return await self.ask_once(asked)
+
+    async def ask_once(self, asked: Ask, key: str | None = None) -> Asked:
+        """Ask; with the same key a second time, be told of the first."""
+        return await asking.ask(self._core, self._programs, self._recorder, asked, key)
+
+    async def answer(self, job: str, *, owner: str | None = None) -> Answer:
+        """See beside.Llm.answer."""
+        found = self._core.seen.mark(self._find(job, owner))
+        return await answers.answer(self._core, self._core.with_facts(found))
+
+    def _find(self, ref: str, owner: str | None) -> Job:
+        try:
+            return self._core.find(ref)
+        except JobNotFound:
+            row = self._core.store.llm.find(ref, owner)
+            if row is None:
+                raise
+            return self._core.find(row.job)
+
+    async def programs(
+        self, cli: str | None = None, *, login: bool = False, env: Mapping[str, str] | None = None
+    ) -> tuple[Program, ...]:
+        """See beside.Llm.programs."""
+        wanted = list(known.clis().values()) if cli is None else [known.named(cli)]
+        found: dict[str, Program] = {}
+
+        async def look(one: Cli) -> None:
+            found[one.name] = await self._program(one, dict(os.environ if env is None else env), login=login)
+
+        async with anyio.create_task_group() as group:
+            for one in wanted:
+                group.start_soon(look, one)
+        return tuple(found[one.name] for one in wanted)
+
+    async def _program(self, cli: Cli, env: Mapping[str, str], *, login: bool) -> Program:
+        installed = await self._programs.find(cli, env)
+        if installed.path is None:
+            return Program(cli.name, installed=False, hint=cli.install)
+        state = "not_checked"
+        if login:
+            state = await self._login(cli, installed.path, env)
+        return Program(cli.name, installed=True, path=installed.path, version=installed.version, login=state)
+
+    async def _login(self, cli: Cli, path: str, env: Mapping[str, str]) -> str:
+        said = None if cli.login is None else await self._programs.ask((path, *cli.login), env)
+        return found_programs.login(cli, said, env)
+
+    async def models(self, cli: str | None = None) -> tuple[Models, ...]:
+        """See beside.Llm.models."""
+        chosen = self._core.settings.llm
+        wanted = list(known.clis().values()) if cli is None else [known.named(cli)]
+        return tuple(
+            Models(one.name, chosen.models.get(one.name), one.models, {**one.aliases, **chosen.aliases})
+            for one in wanted
+        )
+
+    async def upgrade(
+        self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
+    ) -> Upgrade:
+        """See beside.Llm.upgrade."""
+        command = known.named(cli).upgrade(target)
+        if dry_run:
+            return Upgrade(cli, command)
+        base = dict(os.environ if env is None else env)
+        request = Request(
+            command,
+            base_env={**base, "PATH": search_path(base)},
+            owner=OWNER,
+            label="llm upgrade",
+            background=True,
+            ttl=_UPGRADE,
+        )
+        return Upgrade(cli, command, dry_run=False, job=(await starting.run(self._core, request)).job.id)
+
+    async def approvals(self, limit: int = 50) -> tuple[dict[str, Any], ...]:
+        """See beside.Llm.approvals."""
+        if not 1 <= limit <= 500:
+            raise BadRequest(detail=f"a limit is from 1 to 500, not {limit}")
+        return tuple(gate.recorded(self._core.home.path, limit))
+
+    async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
+        """See beside.Llm.cache."""
+        rows, chosen = self._core.store.llm, self._core.settings.llm.cache
+        if conversation is not None:
+            since = now() - _EVER
+            used = rows.used(since, conversation=conversation)
+            count = rows.prefixes(since, conversation)[0]
+            return caches.of_conversation(conversation, used, count, chosen.anthropic_ttl, now())
+        if prefix is not None:
+            return caches.of_prefix(prefix, rows.used(now() - _EVER, prefix=prefix))
+        since = now() - _WINDOW
+        return caches.of_all(rows.used(since), rows.prefixes(since))

@@ -1,0 +1,125 @@
+"""Which CLIs are on this machine: where, which version, which flags. Each is asked once, in jobs that are forgotten at once."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+import anyio
+
+from bide.kinds.llm.base import Cli, Installed
+from bide.model.errors import BideError
+from bide.model.limits import Limits
+from bide.model.output import Stream
+from bide.model.phase import Ended
+from bide.model.request import Request
+from bide.runtime import ending, starting
+from bide.runtime.core import Core
+from bide.runtime.reading import slice_at
+
+OWNER = "bide"
+_PATIENCE = timedelta(seconds=10)
+_READ = 256 * 1024
+_FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]+)")
+_MORE = ("~/.local/bin", "~/.nvm/versions/node/*/bin", "/usr/local/bin", "/usr/bin")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a program said when it was asked for something short."""
+
+    status: int
+    text: str
+
+
+class Programs:
+    """What was found so far. A program that is replaced is asked again."""
+
+    def __init__(self, core: Core) -> None:
+        """Nothing was asked yet."""
+        self._core = core
+        self._known: dict[tuple[str, str, int, int], Installed] = {}
+        self._asking = anyio.Lock()
+
+    async def find(self, cli: Cli, env: Mapping[str, str]) -> Installed:
+        """The CLI as it is installed for somebody with this environment."""
+        path = shutil.which(cli.program, path=search_path(env))
+        if path is None:
+            return Installed(cli.name)
+        found = os.stat(path)
+        key = (cli.name, path, found.st_mtime_ns, found.st_size)
+        async with self._asking:
+            if key not in self._known:
+                self._known[key] = await self._look(cli, path, env)
+        return self._known[key]
+
+    async def _look(self, cli: Cli, path: str, env: Mapping[str, str]) -> Installed:
+        said: dict[str, Said] = {}
+
+        async def look(what: str, words: tuple[str, ...]) -> None:
+            said[what] = await self.ask((path, *words), env)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(look, "version", ("--version",))
+            group.start_soon(look, "help", cli.help)
+        version = next((line.strip() for line in said["version"].text.splitlines() if line.strip()), "")
+        flags = frozenset(_FLAG.findall(said["help"].text)) if said["help"].status == 0 else frozenset[str]()
+        return Installed(cli.name, path, version if said["version"].status == 0 else "", flags)
+
+    async def ask(self, command: tuple[str, ...], env: Mapping[str, str], patience: timedelta = _PATIENCE) -> Said:
+        """Run something short and take what it wrote to stdout."""
+        core = self._core
+        request = Request(
+            command,
+            cwd=core.home.path,
+            base_env=env,
+            env_defaults=False,
+            owner=OWNER,
+            label="llm",
+            limits=Limits(timeout=patience, output_bytes=_READ, grace=timedelta(seconds=1)),
+            deadline=patience * 2,
+        )
+        job = (await starting.run(core, request)).job
+        try:
+            if not isinstance(job.phase, Ended):
+                await ending.kill(core, job.id, 9, timedelta(0), "it was to be short")
+            text = slice_at(core, job, Stream.OUT, 0, _READ).data.decode("utf-8", "replace")
+            return Said(job.phase.end.status if isinstance(job.phase, Ended) else -1, text)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _forget(core, job.id)
+
+
+async def _forget(core: Core, job: str) -> None:
+    try:
+        await ending.forget(core, job, "it only told of a program")
+    except BideError:
+        return  # something of it still runs; retention has it
+
+
+def search_path(env: Mapping[str, str]) -> str:
+    """The PATH, and where programs of this sort are put that a daemon's PATH seldom has."""
+    home = env.get("HOME") or os.path.expanduser("~")
+    given = [entry for entry in env.get("PATH", "").split(os.pathsep) if entry]
+    more = [found for place in _MORE for found in sorted(glob.glob(place.replace("~", home, 1)), reverse=True)]
+    return os.pathsep.join([*given, *(entry for entry in more if entry not in given)])
+
+
+def login(cli: Cli, said: Said | None, env: Mapping[str, str]) -> str:
+    """`authenticated`, `not_authenticated`, or `unknown` for one that cannot be asked."""
+    if any(env.get(key) for key in cli.keys):
+        return "authenticated"
+    if said is None:
+        return "unknown"
+    return "authenticated" if said.status == 0 else "not_authenticated"
+
+
+def unset(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """An environment for a CLI: without what says that it runs inside another, and without colours."""
+    found = {key: value for key, value in env.items() if key not in names}
+    return {**found, "PATH": search_path(env), "NO_COLOR": "1", "TERM": "dumb"}

@@ -1,0 +1,140 @@
+"""What is on record of requests beside their jobs: a row each, finished when the job is over, by whichever runtime is there then."""
+
+from __future__ import annotations
+
+import logging
+import os
+from concurrent.futures import Future
+from contextlib import suppress
+
+from bide.kinds.llm import known
+from bide.model.askfacts import AskFacts
+from bide.model.errors import JobNotFound
+from bide.model.job import Job
+from bide.model.llm.conversation import Conversation
+from bide.model.phase import Ended
+from bide.runtime.core import Core, now
+from bide.runtime.live import Live
+from bide.runtime.llm import answers
+from bide.store.llm import RequestRow
+
+log = logging.getLogger(__name__)
+
+FOLDER = "llm"
+"""In the home: what was written for requests, and the record of approvals."""
+
+
+class Recorder:
+    """Keeps the rows of requests after their jobs."""
+
+    def __init__(self, core: Core) -> None:
+        """Told of each request that begins and ends from here on."""
+        self._core = core
+        self.silent: set[str] = set()
+        """Requests of which nothing is to be kept beside the job, by correlation id."""
+        self._written: dict[str, Future[None]] = {}
+        """Rows on their way to the disk, by job."""
+        core.keeping.on_admit.append(self._began)
+        core.keeping.on_end.append(self._ended)
+
+    def take_up(self) -> None:
+        """Finish what ended while nobody was there, and record what no row is there for."""
+        core = self._core
+        rows = core.store.llm
+        rows.prune(now() - core.settings.retention.keep_unseen)
+        for job in self._found(rows.unrecorded(list(known.clis()))):
+            if job.spec.ask is not None:
+                rows.start(_row(job, job.spec.ask, job.spec.ask.correlation_id)).result()
+        self._sweep()
+        active = core.keeping.table.live
+        for job in self._found([ref for ref in rows.unfinished() if ref not in active or active[ref].ended]):
+            core.hub.spawn(lambda job=job: self._finish(job))
+
+    def _found(self, refs: list[str]) -> list[Job]:
+        found: list[Job] = []
+        for ref in refs:
+            with suppress(JobNotFound):
+                found.append(self._core.find(ref))
+        return found
+
+    async def began(self, job: Job) -> None:
+        """Return when the request that began this job is on record."""
+        written = self._written.pop(job.id, None)
+        if written is not None:
+            await self._core.hub.settled(written)
+
+    async def joined(self, job: Job, correlation_id: str) -> None:
+        """Another request is answered by this job; return when it is on record."""
+        facts = job.spec.ask
+        if facts is None or correlation_id in self.silent:
+            return
+        row = _row(job, facts, correlation_id, joined=True)
+        await self._core.hub.settled(self._core.store.llm.start(row))
+        if isinstance(job.phase, Ended):
+            self._core.hub.spawn(lambda: self._finish(job))
+
+    def _began(self, live: Live) -> None:
+        facts = live.job.spec.ask
+        if facts is not None and facts.correlation_id not in self.silent:
+            row = _row(live.job, facts, facts.correlation_id)
+            self._written[live.job.id] = self._core.store.llm.start(row)
+
+    def _ended(self, live: Live) -> None:
+        facts = live.job.spec.ask
+        if facts is None:
+            return
+        self.remove(facts.files)
+        if facts.correlation_id in self.silent:
+            self.silent.discard(facts.correlation_id)
+        else:
+            self._core.hub.spawn(lambda: self._finish(live.job))
+
+    async def _finish(self, job: Job) -> None:
+        if not isinstance(job.phase, Ended):
+            return
+        found = await answers.answer(self._core, job)
+        rows, ended_at = self._core.store.llm, job.phase.ended_at
+        await self._core.hub.settled(rows.finish(found, ended_at))
+        if found.reading.conversation is not None:
+            said = found.reading.conversation
+            rows.use(Conversation(said, found.cli, job.owner, "", job.spec.cwd, ended_at, ended_at))
+        self._written.pop(job.id, None)
+
+    def remove(self, files: tuple[str, ...]) -> None:
+        """Delete what was written for a request, unless another one that goes on uses it as well."""
+        used = _in_use(self._core)
+        for path in files:
+            if path not in used:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+
+    def _sweep(self) -> None:
+        """Delete what was written for requests whose end nobody saw."""
+        folder = os.path.join(self._core.home.path, FOLDER)
+        used = _in_use(self._core)
+        with suppress(FileNotFoundError):
+            for name in os.listdir(folder):
+                path = os.path.join(folder, name)
+                if name.startswith("schema-") and path not in used:
+                    os.unlink(path)
+
+
+def _in_use(core: Core) -> set[str]:
+    lives = [live for live in core.keeping.table.live.values() if not live.ended]
+    return {path for live in lives if live.job.spec.ask is not None for path in live.job.spec.ask.files}
+
+
+def _row(job: Job, facts: AskFacts, correlation_id: str, *, joined: bool = False) -> RequestRow:
+    return RequestRow(
+        correlation_id=correlation_id,
+        job=job.id,
+        cli=facts.cli,
+        owner=job.owner,
+        asked_at=now() if joined else job.created_at,
+        joined=joined,
+        model=facts.model,
+        conversation=facts.conversation,
+        prefix_hash=facts.prefix_hash,
+        prefix_tokens=facts.prefix_tokens,
+        cache_blocks=facts.cache_blocks,
+    )

@@ -1,0 +1,159 @@
+"""Rows of requests to LLM command lines: what each was, what it used, how it ended; and of the conversations they named."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from bide.model.llm.answer import Answer
+from bide.model.llm.caches import Used
+from bide.model.llm.conversation import Conversation
+from bide.store.queries import load
+from bide.store.rows import Row, Values, from_ms, to_ms
+from bide.store.writer import Writer
+
+QUERIES = load(Path(__file__).with_name("llm.sql"))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """A request as it is recorded."""
+
+    correlation_id: str
+    job: str
+    cli: str
+    owner: str
+    asked_at: datetime
+    joined: bool = False
+    model: str | None = None
+    conversation: str | None = None
+    prefix_hash: str = ""
+    prefix_tokens: int = 0
+    cache_blocks: int = 0
+    status: str = "started"
+
+
+class LlmRows:
+    """The requests and conversations of a store. Writes return futures, as those of the store do."""
+
+    def __init__(self, writer: Writer, rows: Callable[[str, Values], list[Row]]) -> None:
+        """Made by the store."""
+        self._writer = writer
+        self._rows = rows
+
+    def start(self, row: RequestRow) -> Future[None]:
+        """Record a request."""
+        values: Values = {
+            name: getattr(row, name) for name in RequestRow.__slots__ if name not in ("asked_at", "status")
+        }
+        return self._do("put_request", {**values, "asked_at": to_ms(row.asked_at)})
+
+    def finish(self, answer: Answer, ended_at: datetime) -> Future[None]:
+        """Record an answer; the first one stays."""
+        reading, tokens = answer.reading, answer.reading.tokens
+        values: Values = {
+            "job": answer.job.id,
+            "status": str(answer.status),
+            "ended_at": to_ms(ended_at),
+            "exit_code": answer.exit_code,
+            "fault": str(answer.fault),
+            "conversation": reading.conversation,
+            "model": reading.model,
+            "input_tokens": tokens.input,
+            "output_tokens": tokens.output,
+            "cache_read": tokens.cache_read,
+            "cache_write": tokens.cache_write,
+            "cost_usd": reading.cost_usd,
+            "turns": reading.turns,
+        }
+        return self._do("finish_requests", values)
+
+    def find(self, correlation_id: str, owner: str | None) -> RequestRow | None:
+        """The newest request with this correlation id."""
+        found = self._rows(QUERIES["newest_request"], {"correlation_id": correlation_id, "owner": owner})
+        return _to_request(found[0]) if found else None
+
+    def unfinished(self) -> list[str]:
+        """The jobs of requests whose answer is not on record."""
+        return [job for (job,) in self._rows(QUERIES["unfinished_requests"], {})]
+
+    def unrecorded(self, kinds: Sequence[str]) -> list[str]:
+        """Jobs of these kinds that no request is on record for, as after a database was made anew."""
+        return [job for (job,) in self._rows(QUERIES["unrecorded_jobs"], {"kinds": json.dumps(list(kinds))})]
+
+    def prune(self, before: datetime) -> Future[None]:
+        """Forget requests from before a time."""
+        return self._do("prune_requests", {"before": to_ms(before)})
+
+    def used(self, since: datetime, conversation: str | None = None, prefix: str | None = None) -> list[Used]:
+        """What requests used, by CLI and model."""
+        values: Values = {"since": to_ms(since), "conversation": conversation, "prefix_hash": prefix}
+        return [
+            Used(*row[:10], first_at=from_ms(row[10]), last_at=from_ms(row[11]))
+            for row in self._rows(QUERIES["used"], values)
+        ]
+
+    def prefixes(self, since: datetime, conversation: str | None = None) -> tuple[int, int]:
+        """How many stable prefixes there were, and in how many requests."""
+        found = self._rows(QUERIES["prefixes"], {"since": to_ms(since), "conversation": conversation})
+        return found[0][0], found[0][1]
+
+    def use(self, conversation: Conversation) -> Future[None]:
+        """Record that a conversation was used; the first one of its CLI becomes the active one."""
+        values: Values = {name: getattr(conversation, name) for name in ("id", "cli", "owner", "title", "cwd")}
+        return self._do("put_conversation", {**values, "at": to_ms(conversation.last_used_at)})
+
+    def conversations(
+        self, owner: str, since: datetime, cli: str | None = None, conversation: str | None = None
+    ) -> list[Conversation]:
+        """Those of an owner that were used since a time."""
+        values: Values = {"owner": owner, "cli": cli, "id": conversation, "since": to_ms(since)}
+        return [
+            Conversation(*row[:5], created_at=from_ms(row[5]), last_used_at=from_ms(row[6]), active=bool(row[7]))
+            for row in self._rows(QUERIES["conversations"], values)
+        ]
+
+    def activate(self, owner: str, cli: str, conversation: str | None) -> Future[None]:
+        """Make a conversation the active one of its CLI, or none."""
+        values: Values = {"owner": owner, "cli": cli, "id": conversation}
+
+        def act(connection: sqlite3.Connection) -> None:
+            connection.execute(QUERIES["deactivate"], values)
+            if conversation is not None:
+                connection.execute(QUERIES["activate"], values)
+
+        return self._writer.submit(act)
+
+    def drop(self, owner: str, cli: str | None = None, conversation: str | None = None) -> Future[int]:
+        """Forget conversations; how many there were. What was said in them is the CLI's."""
+        values: Values = {"owner": owner, "cli": cli, "id": conversation}
+        return self._writer.submit(
+            lambda connection: connection.execute(QUERIES["drop_conversations"], values).rowcount
+        )
+
+    def _do(self, query: str, values: Values) -> Future[None]:
+        def act(connection: sqlite3.Connection) -> None:
+            connection.execute(QUERIES[query], values)
+
+        return self._writer.submit(act)
+
+
+def _to_request(row: Row) -> RequestRow:
+    _, correlation_id, job, cli, owner, joined, model, conversation, prefix_hash, tokens, blocks, asked_at, status = row
+    return RequestRow(
+        correlation_id=correlation_id,
+        job=job,
+        cli=cli,
+        owner=owner,
+        asked_at=from_ms(asked_at),
+        joined=bool(joined),
+        model=model,
+        conversation=conversation,
+        prefix_hash=prefix_hash,
+        prefix_tokens=tokens,
+        cache_blocks=blocks,
+        status=status,
+    )

@@ -1,0 +1,86 @@
+"""The routes of LLM command lines, each a translation and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+
+from bide.beside import Conversations, Llm
+from bide.model import fields
+from bide.model.llm.forms import answer_to_json, ask_from_json, asked_to_json
+from bide.web import conversations
+from bide.web.http import HttpRequest, Reply
+from bide.web.query import query_number
+
+_PROGRAMS: dict[str, fields.Kind] = {"cli": fields.is_text, "login": fields.is_flag, "env": fields.is_texts}
+_UPGRADE: dict[str, fields.Kind] = {
+    "cli": fields.is_text,
+    "target": fields.is_text,
+    "dry_run": fields.is_flag,
+    "env": fields.is_texts,
+}
+
+
+async def ask(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`POST /v1/asks`."""
+    body = dict(request.json())
+    key = fields.given({"key": body.pop("key", None)}, {"key": fields.is_text}, "'ask'").get("key")
+    await reply.json(asked_to_json(await llm.ask_once(ask_from_json(body), key)))
+
+
+async def answer(llm: Llm, request: HttpRequest, reply: Reply, job: str) -> None:
+    """`GET /v1/asks/{job}`, where the job may be given by a correlation id."""
+    await reply.json(answer_to_json(await llm.answer(job, owner=request.query.get("owner"))))
+
+
+async def programs(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`POST /v1/llm/programs`."""
+    found = await llm.programs(**fields.given(request.json(), _PROGRAMS, "'programs'"))
+    await reply.json({"programs": [asdict(one) for one in found]})
+
+
+async def models(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`GET /v1/llm/models`."""
+    found = await llm.models(request.query.get("cli"))
+    await reply.json({"models": [{**asdict(one), "models": list(one.models)} for one in found]})
+
+
+async def upgrade(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`POST /v1/llm/upgrade`."""
+    found = await llm.upgrade(**fields.given(request.json(), _UPGRADE, "'upgrade'"))
+    await reply.json({**asdict(found), "command": list(found.command)})
+
+
+async def approvals(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`GET /v1/llm/approvals`."""
+    await reply.json({"approvals": list(await llm.approvals(query_number(request.query, "limit", 50)))})
+
+
+async def cache(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`GET /v1/llm/cache`."""
+    query = request.query
+    await reply.json(await llm.cache(conversation=query.get("conversation"), prefix=query.get("prefix")))
+
+
+Act = Callable[[Llm, HttpRequest, Reply, str], Awaitable[None]]
+
+
+def _of_conversations(act: Callable[[Conversations, HttpRequest, Reply, str], Awaitable[None]]) -> Act:
+    return lambda llm, request, reply, which: act(llm.conversations, request, reply, which)
+
+
+ROUTES: dict[tuple[str, str], Act] = {
+    ("POST", "v1/asks"): ask,
+    ("GET", "v1/asks/*"): answer,
+    ("POST", "v1/llm/programs"): programs,
+    ("GET", "v1/llm/models"): models,
+    ("POST", "v1/llm/upgrade"): upgrade,
+    ("GET", "v1/llm/approvals"): approvals,
+    ("GET", "v1/llm/cache"): cache,
+    ("GET", "v1/conversations"): _of_conversations(conversations.show_all),
+    ("GET", "v1/conversations/*"): _of_conversations(conversations.show),
+    ("POST", "v1/conversations"): _of_conversations(conversations.start),
+    ("POST", "v1/conversations/*"): _of_conversations(conversations.activate),
+    ("DELETE", "v1/conversations"): _of_conversations(conversations.drop),
+    ("DELETE", "v1/conversations/*"): _of_conversations(conversations.drop),
+}

@@ -1,0 +1,167 @@
+"""The toolset `process`: states, spellings and refusals, by tables."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from errno import EACCES, ENOENT
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.mcpserver.clients import ERAS, Agent, agent
+from tests.mcpserver.test_process_run import failed, steps
+
+from bide.api import Jobs
+from bide.mcpserver import spelling
+from bide.mcpserver.toolsets.process.errors import TYPES, failure_of
+from bide.mcpserver.toolsets.process.words import entry, failure_of_job, state_of
+from bide.model.errors import DiskFull, InternalError, QueueFull
+from bide.model.job import Job, JobId, Spec
+from bide.model.phase import End, Ended, Phase, Queued, Reason, Running
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TOOLS = ("process.run", "process.monitor", "process.kill", "process.list", "process.logs", "agent.session")
+
+
+def job(phase: Phase, command: str = "x") -> Job:
+    return Job(JobId("j0000000000"), Spec(("x",), command, "/"), NOW, phase=phase)
+
+
+def ended(reason: Reason, **more: Any) -> Job:
+    return job(Ended(NOW, End(reason, duration=timedelta(seconds=2), **more), NOW))
+
+
+@pytest.mark.parametrize(
+    ("one", "state", "exit_code", "error"),
+    [
+        (job(Queued()), "running", None, None),
+        (job(Running(NOW, 7)), "running", None, None),
+        (ended(Reason.EXITED, exit_code=0), "completed", 0, None),
+        (ended(Reason.EXITED, exit_code=1), "completed", 1, None),
+        (ended(Reason.SIGNALED, signal=11), "completed", 139, None),
+        (ended(Reason.KILLED, signal=15), "killed", None, None),
+        (ended(Reason.KILLED, by="pids limit"), "killed", None, "ResourceLimitExceeded"),
+        (ended(Reason.TIMED_OUT, signal=9), "timed_out", None, None),
+        (ended(Reason.IDLE, signal=15), "killed", None, None),
+        (ended(Reason.OVERFLOW, signal=15), "killed", None, "ResourceLimitExceeded"),
+        (ended(Reason.OOM, signal=9), "killed", None, "ResourceLimitExceeded"),
+        (ended(Reason.SPAWN_FAILED, errno=ENOENT), "completed", 127, "CommandNotFound"),
+        (ended(Reason.SPAWN_FAILED, errno=EACCES), "completed", 126, "SpawnFailed"),
+        (ended(Reason.LOST), "killed", None, None),
+    ],
+)
+def test_every_end_has_a_state_an_exit_code_and_perhaps_an_error(
+    one: Job, state: str, exit_code: int | None, error: str | None
+) -> None:
+    row = entry(one)
+    assert (row["state"], row["exit_code"]) == (state, exit_code)
+    assert row.get("error", {}).get("type") == error
+
+
+def test_every_reason_has_a_state() -> None:
+    assert {state_of(ended(reason)) for reason in Reason} == {"completed", "killed", "timed_out"}
+
+
+@pytest.mark.parametrize(
+    ("command", "exit_code", "complaint", "error"),
+    [
+        ("nosuch --flag", 127, "/bin/bash: line 1: nosuch: command not found\n", "CommandNotFound"),
+        ("nosuch", 127, "/bin/sh: 1: nosuch: not found\n", "CommandNotFound"),
+        ("./run.sh", 127, "bash: line 1: ./run.sh: No such file or directory\n", "CommandNotFound"),
+        ("./run.sh", 126, "bash: line 1: ./run.sh: Permission denied\n", "SpawnFailed"),
+        ("exit 127", 127, "", None),
+        ("make all", 127, "/bin/sh: 1: gcc: not found\n", None),
+        ("nosuch; true", 0, "bash: line 1: nosuch: command not found\n", None),
+    ],
+)
+def test_161_a_shell_that_cannot_find_the_command_itself_is_an_error(
+    command: str, exit_code: int, complaint: str, error: str | None
+) -> None:
+    one = job(Ended(NOW, End(Reason.EXITED, exit_code=exit_code), NOW), command)
+    found = failure_of_job(one, complaint)
+    assert (found.kind if found else None) == error
+
+
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [
+        *((client, "process__run") for client in ("claude-code", "claude-ai", "codex-mcp-client", "cursor-vscode")),
+        *((client, "process__run") for client in ("Visual Studio Code", "github-copilot-developer")),
+        *((client, "process.run") for client in ("gemini-cli-mcp-client", "mcp", "inspector-client", "")),
+    ],
+)
+def test_183_a_name_is_spelled_as_its_client_can_take_it(client: str, name: str) -> None:
+    assert spelling.shown("process.run", client) == name
+    assert spelling.meant(name) == "process.run"
+    assert spelling.shown("await", client) == "await"
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("name", ["claude-code", "other"])
+async def test_183_tools_are_listed_in_one_spelling_and_taken_in_both(
+    jobs_here: Jobs, tmp_path: Path, era: str, name: str
+) -> None:
+    async with agent(jobs_here, tmp_path, tools=("process",), era=era, name=name) as ai:
+        listed = [tool.name for tool in (await ai.client.list_tools()).tools]
+        assert listed == [tool.replace(".", "__") if name == "claude-code" else tool for tool in TOOLS]
+        for tool in ("process.list", "process__list"):
+            assert (await ai.data(tool))["total"] == 0
+        _, sentence = await ai.refusal("process.stop")
+        assert sentence == f"no tool 'process.stop'; known are {', '.join(listed)}"
+
+
+@pytest.fixture
+async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
+    async with agent(jobs_here, tmp_path, tools=("process",)) as one:
+        yield one
+
+
+BAD: list[tuple[str, dict[str, Any], str, str]] = [
+    ("process.run", {}, "InvalidInput", "command"),
+    ("process.run", {"command": ""}, "InvalidInput", "command"),
+    ("process.run", {"command": 3}, "InvalidInput", "command"),
+    ("process.run", {"command": "x", "args": "y"}, "InvalidInput", "args"),
+    ("process.run", {"command": "x", "args": [1]}, "InvalidInput", "args[0]"),
+    ("process.run", {"command": "x", "environment": {"A": 1}}, "InvalidInput", "environment.A"),
+    ("process.run", {"command": "x", "cpu_limit": 0}, "InvalidInput", "cpu_limit"),
+    ("process.run", {"command": "x", "memory_limit": -1}, "InvalidInput", "memory_limit"),
+    ("process.run", {"command": "x", "stdout_lines": -1}, "InvalidInput", "stdout_lines"),
+    ("process.run", {"command": "x", "background": "yes"}, "InvalidInput", "background"),
+    ("process.run", {"command": "x", "cwd": "/"}, "InvalidInput", "cwd"),
+    ("process.monitor", {}, "InvalidInput", "process_id"),
+    ("process.monitor", {"process_id": ""}, "InvalidInput", "process_id"),
+    ("process.kill", {"process_id": "x", "signal": "SIGNONE"}, "InvalidInput", "signal"),
+    ("process.kill", {"process_id": "x", "signal": 15}, "InvalidInput", "signal"),
+    ("process.kill", {"process_id": "x", "force_after": -1}, "InvalidInput", "force_after"),
+    ("process.list", {"state_filter": "done"}, "InvalidFilter", "state_filter"),
+    ("process.list", {"state_filter": 1}, "InvalidFilter", "state_filter"),
+    ("process.list", {"limit": 0}, "InvalidInput", "limit"),
+    ("process.logs", {"process_id": "x", "stream": "out"}, "InvalidStream", "stream"),
+    ("process.logs", {"process_id": "x", "offset": -1}, "InvalidInput", "offset"),
+    ("process.logs", {"process_id": "x", "limit": 0}, "InvalidInput", "limit"),
+    ("agent.session", {"x": 1}, "InvalidInput", "x"),
+]
+
+
+async def test_173_175_178_what_cannot_be_meant_is_refused_in_this_vocabulary_by_its_field(ai: Agent) -> None:
+    for tool, given, kind, field in BAD:
+        data = await failed(ai, tool, **given)
+        assert (data["error"]["type"], data["error"]["context"]) == (kind, {"field": field}), (tool, given)
+        assert data["error"]["message"].startswith(TYPES[kind][0])
+    assert steps(await failed(ai, "process.list", state_filter="x")) == ["use_valid_filter"]
+    assert steps(await failed(ai, "process.logs", process_id="x", stream="x")) == ["use_valid_stream"]
+    data = await failed(ai, "process.run", command="x\0y")
+    assert data["error"]["type"] == "InvalidInput"
+    assert (await ai.data("process.list"))["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (QueueFull(waiting="3"), "ResourceExhausted"),
+        (DiskFull(home="/x"), "ResourceExhausted"),
+        (InternalError(detail="x"), "ServiceUnavailable"),
+    ],
+)
+def test_181_every_error_has_a_type_and_a_recovery(error: Any, kind: str) -> None:
+    assert failure_of(error).kind == kind
+    assert all(recovery for _, recovery in TYPES.values())
