@@ -121,7 +121,7 @@ class Door:
         given = arguments.counted(given, tool.schema)
         call = self._asked(ctx)
         taken = await self._tasks.taken(ctx, tool, call, given)
-        answer = taken if taken is not None else await self._answered(tool, call, given)
+        answer = taken if taken is not None else await self._told_answer(tool, call, given)
         if not tool.reads_only:
             call.own.arrivals.ring()
         return answer
@@ -140,7 +140,7 @@ class Door:
             longest=patience.longest(caller.client, caller.patience),
         )
 
-    async def _answered(self, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
+    async def _told_answer(self, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
         rides = tool in self._toolsets["core"]
         try:
             return results.result(
