@@ -25,6 +25,7 @@ from bench.rows import (
     listing,
     mcp,
     memory,
+    outbox,
     output,
     python,
     removing,
@@ -49,6 +50,7 @@ ROWS: dict[str, Measure] = {
     "sessions": sessions.measure,
     "gc": removing.measure,
     "mcp": mcp.measure,
+    "outbox": outbox.measure,
 }
 """In the order of the table."""
 
@@ -59,6 +61,7 @@ ORDER = (
     "cli",
     "python",
     "mcp",
+    "outbox",
     "memory",
     "restart",
     "sessions",

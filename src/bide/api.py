@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol, Unpack
 
-from bide.beside import Conversations, Events, Groups, Llm, Services, Sessions, Upkeep
+from bide.beside import Conversations, Events, Groups, Llm, Outbox, Services, Sessions, Upkeep
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions
@@ -28,6 +28,7 @@ __all__ = [
     "Jobs",
     "Killed",
     "Llm",
+    "Outbox",
     "Page",
     "Ran",
     "Services",
@@ -67,6 +68,11 @@ class Jobs(Protocol):
     @property
     def sessions(self) -> Sessions:
         """The sessions that jobs can run in."""
+        ...
+
+    @property
+    def outbox(self) -> Outbox:
+        """Who is to be told what of jobs."""
         ...
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:

@@ -1,4 +1,4 @@
-"""What there is beside the verbs of jobs: groups, services, sessions, upkeep and events, each a small Protocol.
+"""What there is beside the verbs of jobs: groups, services, sessions, upkeep, events and the outbox, each a small Protocol.
 
 The docstrings here are the ones the doors show.
 """
@@ -6,7 +6,7 @@ The docstrings here are the ones the doors show.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import timedelta
 from typing import Any, Protocol, Unpack
 
@@ -16,6 +16,7 @@ from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.conversation import Conversation
 from bide.model.llm.programs import Models, Program, Upgrade
+from bide.model.notice import Message, Outlook, Told
 from bide.model.results import Group, Ran, SessionEnded, SessionStarted
 from bide.model.retention import Collected
 from bide.model.session import Session
@@ -212,4 +213,59 @@ class Events(Protocol):
 
     def follow(self, *, after: int | None = None, job: str | None = None) -> AsyncIterator[Event]:
         """Every move after this sequence number (by default: from now on), in order, for ever."""
+        ...
+
+
+class Outbox(Protocol):
+    """Who is to be told what of jobs, durably: one row for each notice and consumer, until something has carried it.
+
+    Every owner is a consumer of the notices on its own jobs; a consumer has a name as owners have.
+    """
+
+    async def pull(
+        self,
+        consumer: str,
+        *,
+        carrier: str = ...,
+        timeout: timedelta | None = ...,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
+        limit: int = ...,
+        room: int = ...,
+    ) -> Message:
+        """Everything due to a consumer as one message, the most severe first; waits for it up to the timeout (`None`: for ever).
+
+        It stays due until it is acknowledged. With a carrier it is that carrier's alone until the carrier is settled or
+        released, or ten minutes have passed. What its owner watches at this moment is not in it.
+        """
+        ...
+
+    async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:
+        """These arrived, and are never told again; how many were open."""
+        ...
+
+    async def settle(self, carrier: str) -> int:
+        """Whatever this carrier has in hand arrived; how much that was."""
+        ...
+
+    async def release(self, carrier: str) -> int:
+        """Whatever this carrier has in hand is due again; how much that was."""
+        ...
+
+    async def list(self) -> tuple[Outlook, ...]:
+        """How deliveries stand: to every consumer for whom something is open, and to those that asked or are configured."""
+        ...
+
+    async def subscribe(self, consumer: str, *, owner: str | None = None) -> None:
+        """Tell this consumer of everybody's jobs from now on, or of one owner's; over restarts, until it unsubscribes."""
+        ...
+
+    async def unsubscribe(self, consumer: str) -> bool:
+        """Tell it no more, and forget what there was to tell; whether it had subscribed."""
+        ...
+
+    def answering(self, asker: str) -> AbstractContextManager[Told]:
+        """While inside, what the verbs answer goes to this asker, and counts as told when `told` says so, not before."""
+        ...
+
+    def told(self, told: Told, *, carrier: str = ...) -> None:
+        """The answer arrived, or, with a carrier, was handed to it."""
         ...

@@ -23,6 +23,11 @@ def home(given: "str | os.PathLike[str] | None" = None, env: "Mapping[str, str] 
     return os.path.abspath(chosen)
 
 
+def owner(env: "Mapping[str, str] | None" = None) -> str:
+    """Whose client this is: BIDE_OWNER, else nobody's in particular."""
+    return (os.environ if env is None else env).get(DEFAULT_OWNER_VARIABLE, "")
+
+
 def spares(env: "Mapping[str, str] | None" = None) -> int:
     """How many keepers wait for jobs to come: BIDE_SPARES, else 4."""
     given = (os.environ if env is None else env).get("BIDE_SPARES", "")

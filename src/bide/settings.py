@@ -16,6 +16,7 @@ from bide.model.fields import LARGEST
 from bide.model.handletools import HandlesSettings, ToolSettings, check_tool
 from bide.model.llm.ask import Policy
 from bide.model.llm.choices import LlmSettings
+from bide.model.outboxsettings import OutboxSettings, SinkSettings
 
 MIB = 1024 * 1024
 FILE = "config.toml"
@@ -110,6 +111,7 @@ class Settings:
     sessions: SessionSettings = field(default_factory=SessionSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
+    outbox: OutboxSettings = field(default_factory=OutboxSettings)
     llm: LlmSettings = field(default_factory=LlmSettings)
 
 
@@ -165,7 +167,8 @@ def _value(default: object, value: object, path: str, name: str) -> object:
         return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M', '5G' or '1T'")
     if name.endswith(".command"):
         return _checked(_command(value), path, name, "text for the shell, or a list of words")
-    read, what = _PLAIN.get(type(default), (_whole, "a whole number"))
+    kind = bool if name.rpartition(".")[2].startswith("on_") else type(default)
+    read, what = _PLAIN.get(kind, (_whole, "a whole number"))
     return _checked(read(value), path, name, what)
 
 
@@ -174,6 +177,9 @@ def _section(value: object, path: str, name: str) -> Mapping[str, object]:
     if name.endswith(".tools"):
         rows = _checked(_table(value), path, name, f"a section for each tool, written [{name}.NAME]")
         return {key: _tool(key, _table(row), path, f"{name}.{key}") for key, row in rows.items()}
+    if name == "outbox.sinks":
+        rows = _checked(_table(value), path, name, f"a section for each sink, written [{name}.NAME]")
+        return {key: _sink(_table(row), path, f"{name}.{key}") for key, row in rows.items()}
     texts = name.endswith((".parameters", ".env", "llm.models", "llm.aliases"))
     what = "text" if texts else "a whole number"
     rows = _checked(_table(value), path, name, "a section of texts" if texts else "a section of whole numbers")
@@ -188,6 +194,15 @@ def _tool(tool: str, found: dict[str, Any] | None, path: str, name: str) -> Tool
     if wrong is not None:
         raise BadSettings(path=path, detail=f"{name!r} {wrong}")
     return settings
+
+
+def _sink(found: dict[str, Any] | None, path: str, name: str) -> SinkSettings:
+    sink = _filled(SinkSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
+    if sum(map(bool, (sink.webhook, sink.command, sink.desktop))) != 1:
+        raise BadSettings(path=path, detail=f"{name!r} needs one of webhook, command or desktop = true")
+    if sink.webhook and not sink.webhook.startswith(("http://", "https://")):
+        raise BadSettings(path=path, detail=f"'{name}.webhook' must be an http or https URL")
+    return sink
 
 
 def _checked(value: T | None, path: str, name: str, what: str) -> T:

@@ -17,7 +17,7 @@ JOB_FIELDS = (
     "id name kind phase exit_code signal reason by label owner session started_at ended_at duration_ms usage "
     "command argv cwd stdin pty merge fence limits enforced key created_at pid waiting alive input stalled status error errno "
     "output missing_bytes taken_over survivors background turn lifetime ttl_ms service parent fingerprint paused queue "
-    "ports ready ready_at successor gave_up seen output_dropped_at ask"
+    "ports ready ready_at successor gave_up seen output_dropped_at notify ask"
 )
 
 
@@ -41,9 +41,9 @@ def test_every_error_code_has_a_status() -> None:
 def test_every_route_is_documented() -> None:
     documented = Path("docs/http.md").read_text(encoding="utf-8")
     for method, path in ROUTES:
-        of = {"groups": "{group}", "sessions": "{session}", "owners": "{owner}", "conversations": "{conversation}"}.get(
-            path.split("/")[1], "{job}"
-        )
+        names = {"groups": "{group}", "sessions": "{session}", "owners": "{owner}", "conversations": "{conversation}"}
+        names |= {"outbox": "{consumer}", "carriers": "{carrier}"}
+        of = names.get(path.split("/")[1], "{job}")
         assert f"`{method} /{path.replace('*', of, 1).replace('*', '{job}')}`" in documented
 
 

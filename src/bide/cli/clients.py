@@ -26,10 +26,10 @@ CLIENTS = {
 def install(client: str, *, home: str | None) -> str:
     """Write bide into a client's configuration; the file's path. What is there already stays."""
     path = _path(client)
-    text = _read(path)
+    text = read_file(path)
     changed = _toml(text, home) if path.endswith(".toml") else _json(text, client, path, home)
     if changed != text:
-        _write(path, changed)
+        write_file(path, changed)
     return path
 
 
@@ -46,14 +46,14 @@ def _path(client: str) -> str:
     return os.path.abspath(os.path.expanduser(CLIENTS[client][0]))
 
 
-def _command() -> str:
+def our_command() -> str:
     """This very bide, wherever the client starts it from."""
     beside = os.path.join(os.path.dirname(sys.executable), "bide")
     return beside if os.access(beside, os.X_OK) else "bide"
 
 
 def _entry(client: str, home: str | None) -> "Json":
-    entry: Json = {"command": _command(), "args": ["mcp"]}
+    entry: Json = {"command": our_command(), "args": ["mcp"]}
     if client == "vscode":
         entry = {"type": "stdio", **entry}
     if home:
@@ -80,7 +80,7 @@ def _json(text: str, client: str, path: str, home: str | None) -> str:
 
 def _section(home: str | None) -> str:
     env = f"env = {{ BIDE_HOME = {json.dumps(home)} }}\n" if home else ""
-    return f'[mcp_servers.bide]\ncommand = {json.dumps(_command())}\nargs = ["mcp"]\n{env}'
+    return f'[mcp_servers.bide]\ncommand = {json.dumps(our_command())}\nargs = ["mcp"]\n{env}'
 
 
 def _toml(text: str, home: str | None) -> str:
@@ -97,7 +97,8 @@ def _toml(text: str, home: str | None) -> str:
     return f"{before}\n\n{_section(home)}" if before else _section(home)
 
 
-def _read(path: str) -> str:
+def read_file(path: str) -> str:
+    """What a configuration says; empty if there is none."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
@@ -107,7 +108,8 @@ def _read(path: str) -> str:
         raise BadRequest(detail=f"{path} cannot be read: {error}") from None
 
 
-def _write(path: str, text: str) -> None:
+def write_file(path: str, text: str) -> None:
+    """Write a configuration whole or not at all."""
     temporary = f"{path}.bide-{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)

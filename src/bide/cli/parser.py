@@ -68,6 +68,20 @@ def key_value(text: str) -> tuple[str, str]:
     return key, value
 
 
+_NOTIFY = ("success", "failure", "kill", "waiting", "ready", "stalled", "error", "content")
+
+
+def parse_notify(text: str) -> dict[str, bool]:
+    """What to tell of a job: `content,no-success`."""
+    found: dict[str, bool] = {}
+    for word in text.split(","):
+        flag = word.strip().removeprefix("no-")
+        if flag not in _NOTIFY:
+            raise argparse.ArgumentTypeError(f"{word!r} is nothing to be told of; use {', '.join(_NOTIFY)}, or no-…")
+        found[f"on_{flag}"] = not word.strip().startswith("no-")
+    return found
+
+
 def signal_number(text: str) -> int:
     """The number of a signal given as `TERM`, `SIGTERM` or `15`."""
     from bide.model.words import signal_of  # noqa: PLC0415 - only commands that name a signal pay for it

@@ -10,7 +10,7 @@ import os
 from bide import config
 from bide.cli import turns
 from bide.cli.exits import TIMED_OUT, Usage
-from bide.cli.parser import key_value
+from bide.cli.parser import key_value, parse_notify
 from bide.cli.terminal import complain, print_json
 from bide.cli.units import parse_ms, parse_size
 from bide.model.errors import FolderNotFound
@@ -70,6 +70,12 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--key", metavar="K", help="asking again with the same key gives the same job")
     parser.add_argument(
         "--deadline", metavar="D", type=parse_ms, help="leave after this long, with status 75; the job goes on"
+    )
+    parser.add_argument(
+        "--notify",
+        metavar="WORDS",
+        type=parse_notify,
+        help="what to tell of it, as 'content,no-success': success failure kill waiting ready stalled error content",
     )
     parser.add_argument("--raw", action="store_true", help="pass escape sequences through to the terminal")
     parser.add_argument(
@@ -136,7 +142,7 @@ def request_body(args: "Namespace") -> "Json":
     }
     body |= turns.request_fields(args)
     body |= {key: getattr(args, key) for key in ("name", "label", "stdin", "pty", "merge", "lifetime")}
-    body["ttl_ms"] = args.ttl
+    body |= {"ttl_ms": args.ttl, "notify": args.notify}
     return {key: value for key, value in body.items() if value is not None}
 
 

@@ -22,6 +22,7 @@ STEADY_SECONDS = 10.0
 """A connection that lasted this long counts as progress."""
 
 _CHUNK = 256 * 1024
+_REPEATABLE = ("/v1/groups", "/v1/outbox/", "/v1/carriers/")
 
 
 class Gone(Exception):
@@ -211,4 +212,4 @@ def can_repeat(method: str, path: str, body: "Json | None") -> bool:
         return False
     if path in ("/v1/jobs", "/v1/asks"):
         return bool(body and body.get("key"))
-    return path in ("/v1/wait", "/v1/gc") or path.endswith("/kill") or path.startswith("/v1/groups")
+    return path in ("/v1/wait", "/v1/gc") or path.endswith("/kill") or path.startswith(_REPEATABLE)

@@ -5,6 +5,7 @@ The daemon never sends chunked bodies: a body has a Content-Length, or it ends w
 
 import json
 
+from bide import config
 from bide.model.errors import BideError, InternalError, from_json
 
 TYPE_CHECKING = False
@@ -35,6 +36,8 @@ def request(method: str, path: str, body: "Json | None" = None, query: "Query | 
     pairs = [f"{quote(key)}={quote(str(value))}" for key, value in (query or {}).items() if value is not None]
     target = f"{path}?{'&'.join(pairs)}" if pairs else path
     head = f"{method} {target} HTTP/1.1\r\nHost: bide\r\n"
+    if owner := config.owner():
+        head += f"Bide-Owner: {quote(owner)}\r\n"
     if body is None:
         return (head + "\r\n").encode("ascii")
     payload = json.dumps(body, separators=(",", ":")).encode("ascii")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,19 +12,11 @@ import anyio
 from bide.api import Filter, Jobs
 from bide.model.errors import BadRequest, JobForgotten, JobNotFound, SessionNotFound
 from bide.model.job import ID_PATTERN, Job
+from bide.model.owners import owner_of
 from bide.model.session import Session
 
-_OWNER_MAX = 100
 REGISTER_SECONDS = 1.0
 """How long an id that is not known may take to become known: the calls of one batch arrive in any order."""
-
-
-def owner_of(client: str, folder: str) -> str:
-    """Who a client is that has no name of its own: the program and the folder it works in, the same after its restart."""
-    name = f"{re.sub(r'[^A-Za-z0-9._-]', '-', client) or 'mcp'}@{re.sub(r'[^A-Za-z0-9._/-]', '-', folder)}"
-    if len(name) <= _OWNER_MAX:
-        return name
-    return f"{name[:40]}-{hashlib.sha256(name.encode()).hexdigest()[:20]}"
 
 
 def owner_in(hello: Mapping[str, Any]) -> str:

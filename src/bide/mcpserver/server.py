@@ -22,15 +22,16 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import arguments, llmresources, patience, refusal, resources, spelling, toolsets
+from bide.mcpserver import arguments, llmresources, patience, refusal, resources, riding, spelling, toolsets
 from bide.mcpserver.protocol import fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
 from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
 from bide.mcpserver.protocol.tasks import TaskMethods
-from bide.mcpserver.scope import SCOPES, Arrivals, Own, owner_of
+from bide.mcpserver.scope import SCOPES, Arrivals, Own
 from bide.mcpserver.tasks import Tasks
 from bide.mcpserver.tool import Call, Caller, Json, Tool, caller_of
 from bide.model.errors import BadRequest, BideError, InternalError
+from bide.model.owners import owner_of
 from bide.settings import Settings
 from bide.version import VERSION
 
@@ -84,6 +85,9 @@ class Door:
             group.start_soon(frames.transmit, sink, outgoing)
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller)
             group.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            # What the last answer carried may never have been read.
+            await self._jobs.outbox.release(f"mcp:{caller.connection}")
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
         """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""
@@ -117,7 +121,7 @@ class Door:
         given = arguments.counted(given, tool.schema)
         call = self._asked(ctx)
         taken = await self._tasks.taken(ctx, tool, call, given)
-        answer = taken if taken is not None else await _answered(tool, call, given)
+        answer = taken if taken is not None else await self._told_answer(tool, call, given)
         if not tool.reads_only:
             call.own.arrivals.ring()
         return answer
@@ -135,6 +139,18 @@ class Door:
             later=lambda act: self._group.start_soon(_quietly, act),
             longest=patience.longest(caller.client, caller.patience),
         )
+
+    async def _told_answer(self, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
+        rides = tool in self._toolsets["core"]
+        try:
+            return results.result(
+                await riding.ridden(self._jobs.outbox, call, lambda: tool.act(call, given), rides=rides)
+            )
+        except BideError as error:
+            return results.result(tool.refuse(error))
+        except Exception as error:
+            log.exception("a tool call failed")
+            return results.result(tool.refuse(InternalError(detail=str(error))))
 
     def _own(self, caller: Caller) -> Own:
         return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()), caller.reach)
@@ -179,16 +195,6 @@ async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
         await act()
     except BideError as error:
         log.info("what was to be done later came to nothing: %s", error)
-
-
-async def _answered(tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
-    try:
-        return results.result(await tool.act(call, given))
-    except BideError as error:
-        return results.result(tool.refuse(error))
-    except Exception as error:
-        log.exception("a tool call failed")
-        return results.result(tool.refuse(InternalError(detail=str(error))))
 
 
 def _known(ctx: Any) -> Caller:

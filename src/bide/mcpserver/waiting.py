@@ -15,21 +15,26 @@ from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
 
 REPORT_SECONDS = 10.0
+OFTEN_SECONDS = 0.5
 
 T = TypeVar("T")
 
 
-async def wait_reporting(call: Call, ids: Sequence[str], mode: Mode, until: Until, longest: timedelta) -> Waited:
-    """Wait, and report progress meanwhile."""
+async def wait_reporting(
+    call: Call, ids: Sequence[str], mode: Mode, until: Until, longest: timedelta, *, often: bool = False
+) -> Waited:
+    """Wait, and report progress meanwhile; `often` begins at once and goes on every half second."""
     known = await call.own.ids(ids)
-    return await reporting(call, ids, lambda: call.jobs.wait(known, mode=mode, until=until, timeout=longest))
+    return await reporting(
+        call, ids, lambda: call.jobs.wait(known, mode=mode, until=until, timeout=longest), often=often
+    )
 
 
-async def reporting(call: Call, ids: Sequence[str], wait: Callable[[], Awaitable[T]]) -> T:
+async def reporting(call: Call, ids: Sequence[str], wait: Callable[[], Awaitable[T]], *, often: bool = False) -> T:
     """What a wait for these comes to, with progress reported meanwhile."""
     outcome: list[T | BideError] = []
     async with anyio.create_task_group() as group:
-        group.start_soon(_report, call, ids)
+        group.start_soon(_report, call, ids, often)
         try:
             outcome.append(await wait())
         except BideError as error:
@@ -41,9 +46,12 @@ async def reporting(call: Call, ids: Sequence[str], wait: Callable[[], Awaitable
     return answer
 
 
-async def _report(call: Call, ids: Sequence[str]) -> None:
+async def _report(call: Call, ids: Sequence[str], often: bool) -> None:  # noqa: FBT001 - a task has no keywords
     began = time.monotonic()
     while True:
-        await anyio.sleep(REPORT_SECONDS)
+        if not often:
+            await anyio.sleep(REPORT_SECONDS)
         passed = time.monotonic() - began
         await call.progress(passed, f"waiting for {', '.join(ids[:3])}; {passed:.0f} s so far")
+        if often:
+            await anyio.sleep(OFTEN_SECONDS)

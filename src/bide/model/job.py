@@ -11,6 +11,7 @@ from bide.model.askfacts import AskFacts
 from bide.model.errors import BadRequest
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
+from bide.model.notify import Notify
 from bide.model.phase import PHASE_NAMES, Descendant, Ended, Kept, Phase, Queued, Usage
 from bide.model.service import Port, Service
 from bide.model.turn import NOW, Place, Turn
@@ -79,6 +80,8 @@ class Spec:
     ttl: timedelta | None = None
     """It is ended this long after it was asked for."""
     service: Service | None = None
+    notify: Notify = field(default_factory=Notify)
+    """What to tell of it."""
     ask: AskFacts | None = None
     """Of a job of an LLM's command line."""
 

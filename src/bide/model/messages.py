@@ -12,6 +12,8 @@ from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason
 from bide.model.plans import (
     limits_of,
     limits_to_json,
+    notify_from_json,
+    notify_to_json,
     ports_from_json,
     ports_to_json,
     service_from_json,
@@ -76,6 +78,7 @@ def spec_to_json(spec: Spec) -> Json:
         "lifetime": str(spec.lifetime),
         "ttl_ms": ms(spec.ttl),
         "service": None if spec.service is None else service_to_json(spec.service),
+        "notify": notify_to_json(spec.notify),
         "ask": facts_to_json(spec.ask),
     }
 
@@ -98,6 +101,7 @@ def spec_from_json(body: Json) -> Spec:
         lifetime=Lifetime(body.get("lifetime", Lifetime.FREE)),
         ttl=from_ms(body.get("ttl_ms")),
         service=service_from_json(body["service"]) if body.get("service") else None,
+        notify=notify_from_json(body.get("notify") or {}),
         ask=facts_from_json(body.get("ask")),
     )
 

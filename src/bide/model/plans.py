@@ -9,6 +9,7 @@ from bide.model import fields
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
 from bide.model.limits import Limits, OnOutputCap
+from bide.model.notify import FLAGS, Notify
 from bide.model.service import Port, Restart, Service
 from bide.model.times import from_ms, from_stamp, ms, stamp
 from bide.model.turn import Turn
@@ -198,3 +199,16 @@ def _limits(found: Json) -> Limits:
     if "on_output_cap" in found:
         found["on_output_cap"] = OnOutputCap(found["on_output_cap"])
     return Limits(**found)
+
+
+def notify_to_json(notify: Notify) -> Json:
+    """What to tell of a job; what is as configured is left out."""
+    return {flag: value for flag in FLAGS if (value := getattr(notify, flag)) is not None}
+
+
+_NOTIFY: dict[str, fields.Kind] = dict.fromkeys(FLAGS, fields.is_flag)
+
+
+def notify_from_json(body: Json) -> Notify:
+    """What to tell of a job. Raises BadRequest."""
+    return Notify(**fields.given(body, _NOTIFY, "'notify'"))

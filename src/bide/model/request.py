@@ -15,6 +15,7 @@ from bide.model.fields import LARGEST
 from bide.model.job import check_name
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
+from bide.model.notify import Notify
 from bide.model.service import Service, check_service
 from bide.model.session import check_session_id
 from bide.model.turn import NOW, Turn, check_turn
@@ -27,6 +28,7 @@ KEY_MAX = 200
 _LIFETIMES = frozenset(Lifetime)
 _NO_LIMITS = Limits()
 _NO_DEDUP = Dedup()
+_AS_CONFIGURED = Notify()
 
 
 class RunOptions(TypedDict, total=False):
@@ -56,6 +58,7 @@ class RunOptions(TypedDict, total=False):
     lifetime: Lifetime
     ttl: timedelta | None
     service: Service | None
+    notify: Notify
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,8 @@ class Request:
     ttl: timedelta | None = None
     """End it this long after it was asked for."""
     service: Service | None = None
+    notify: Notify = _AS_CONFIGURED
+    """What to tell of it."""
     input: bytes | None = None
     """With `stdin`: all that the job reads from it, on disk before the job starts."""
     ask: AskFacts | None = None

@@ -11,6 +11,8 @@ from bide.model.plans import (
     dedup_to_json,
     limits_from_json,
     limits_to_json,
+    notify_from_json,
+    notify_to_json,
     service_from_json,
     service_to_json,
     turn_from_json,
@@ -48,6 +50,7 @@ _FIELDS: dict[str, fields.Kind] = {
     "turn": fields.is_object,
     "dedup": fields.is_object,
     "service": fields.is_object,
+    "notify": fields.is_object,
     **_PLAIN,
 }
 
@@ -58,6 +61,7 @@ _NESTED = {
     "turn": (turn_to_json, turn_from_json),
     "dedup": (dedup_to_json, dedup_from_json),
     "service": (service_to_json, service_from_json),
+    "notify": (notify_to_json, notify_from_json),
 }
 
 _UMASK = 0o022

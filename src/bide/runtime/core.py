@@ -23,6 +23,7 @@ from bide.runtime.live import Live
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
 from bide.runtime.seen import Seen
+from bide.runtime.telling import Watches
 from bide.settings import Settings
 from bide.store.store import Store
 
@@ -43,11 +44,13 @@ class Core:
     """The greatest id given so far."""
     stopping: set[str] = field(default_factory=set[str])
     """Services that somebody asked to end, so that none of them comes back."""
+    watches: Watches = field(init=False)
     seen: Seen = field(init=False)
 
     def __post_init__(self) -> None:
         """With nothing seen yet."""
-        self.seen = Seen(self.keeping)
+        self.watches = Watches(self.keeping.events)
+        self.seen = Seen(self.keeping, self.watches)
 
     @property
     def store(self) -> Store:

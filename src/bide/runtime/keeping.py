@@ -144,6 +144,8 @@ class Keeping(Moving):
             self.take_end(live)
         elif what == "waiting":
             live.changed.ring()
+            for told in self.on_waiting:
+                told(live)
         elif what == "input":
             live.close_stdin()
 

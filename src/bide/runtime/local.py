@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator, Generator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Unpack
 
@@ -29,15 +28,18 @@ from bide.runtime import (
     groups,
     leaving,
     lineage,
+    noticing,
     pausing,
     ports,
     reading,
     recovery,
     services,
+    sinks,
     starting,
     trimming,
     waiting,
 )
+from bide.runtime.consumers import Consumers
 from bide.runtime.core import Core
 from bide.runtime.events import LocalEvents
 from bide.runtime.home import Home
@@ -45,6 +47,7 @@ from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.lifetimes import Lifetimes
 from bide.runtime.llm.local import LocalLlm
+from bide.runtime.outbox import LocalOutbox
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
 from bide.runtime.retention import Retention
@@ -57,7 +60,7 @@ from bide.store.faults import DatabaseCorrupt
 class LocalJobs:
     """Implements api.Jobs in this process."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, consumers: Consumers) -> None:
         """Made by `open_jobs`."""
         self.core: Core = core
         self.groups: groups.LocalGroups = groups.LocalGroups(core)
@@ -65,6 +68,7 @@ class LocalJobs:
         self.llm: LocalLlm = LocalLlm(core)
         self.services: LocalServices = LocalServices(core)
         self.sessions: LocalSessions = LocalSessions(core)
+        self.outbox: LocalOutbox = LocalOutbox(core, consumers)
         self.lifetimes: Lifetimes = Lifetimes(core)
         self.retention: Retention = Retention(core)
 
@@ -111,8 +115,7 @@ class LocalJobs:
         timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
     ) -> Waited:
         """See api.Jobs.wait."""
-        waited = await waiting.wait(self.core, list(jobs), mode, until, timeout)
-        return replace(waited, jobs=tuple(self.core.seen.mark(job) for job in waited.jobs))
+        return await waiting.wait(self.core, list(jobs), mode, until, timeout)
 
     @with_sound_store
     async def read(
@@ -188,7 +191,7 @@ class LocalJobs:
 
 
 @contextlib.contextmanager
-def _opened(home: str) -> Generator[Core]:
+def _opened(home: str) -> Generator[tuple[Core, Consumers]]:
     """The parts of a runtime, with everything that was active taken up; let go of at the end."""
     with contextlib.ExitStack() as parts:
         chosen = settings.load(home)
@@ -209,12 +212,13 @@ def _opened(home: str) -> Generator[Core]:
         except DatabaseCorrupt:
             recovery.renew(place, keeping, damaged=True)
             places.load(keeping.store)
+        consumers = Consumers(keeping, chosen.outbox)
         keeping.leave = lambda live, phase: leaving.leave(places, keeping, live, phase)
         recovery.recover(place, keeping, queue)
         leaving.take_up(places, keeping, keeping.store)
         core = Core(place, hub, keeping, queue, chosen, places, keeping.store.newest_id())
         trimming.watch(core)
-        yield core
+        yield core, consumers
 
 
 @contextlib.asynccontextmanager
@@ -227,10 +231,12 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
     if reaper:
         launch.become_reaper()
     starting.raise_file_limit()
-    with _opened(home) as core:
+    with _opened(home) as (core, consumers):
         services.take_up(core)
-        jobs = LocalJobs(core)
+        jobs = LocalJobs(core, consumers)
+        noticing.watch(core, consumers)
         core.hub.spawn(jobs.retention.run)
+        sinks.serve(jobs.outbox)
         try:
             yield jobs
         finally:

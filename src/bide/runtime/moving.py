@@ -6,14 +6,16 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from bide.keeper import ends, folder
+from bide.model.job import Job
 from bide.model.phase import Ended, Queued, Reason, Running
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.live import Live, Table
 from bide.store.faults import DatabaseCorrupt
+from bide.store.outbox import Announcement
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -40,10 +42,18 @@ class Moving:
         """Called at the end of every job; set by the queue."""
         self.renewed: Callable[[], None] = lambda: None
         """Called when the database was made anew; set by the queue."""
+        self.kept_anew: Callable[[], None] = lambda: None
+        """Likewise; set by who knows whom to tell."""
+        self.on_ready: list[Callable[[Live], None]] = []
+        """Who else is told when a service is ready."""
         self.on_admit: list[Callable[[Live], None]] = []
         """Who else is told of each job that is taken up."""
         self.on_end: list[Callable[[Live], None]] = []
         """Who else is told of each end, at once."""
+        self.announce: Callable[[Job], Sequence[Announcement]] = lambda _: ()
+        """What is to be told of a job that is over, and to whom."""
+        self.on_waiting: list[Callable[[Live], None]] = []
+        """Who else is told when a job begins to wait for input, or no longer does."""
         self.leave: Callable[[Live, Ended], bool] = lambda _live, _phase: False
         """What takes over what a run left in its session; if True, it calls `end` when that is on disk."""
         self._renewed = 0.0
@@ -162,5 +172,6 @@ class Moving:
             self.events.ring()
 
         live.stored = True
-        future = self.store.end(live.job.id, phase, seen=live.seen or live.awaited > 0)
+        told = self.announce(live.job)
+        future = self.store.end(live.job.id, phase, seen=live.seen or live.awaited > 0, told=told)
         future.add_done_callback(lambda _: self.hub.call_soon(committed))

@@ -105,7 +105,7 @@ async def read(
     live = core.live(job)
     if follow is None or found.data or live is None:
         return found
-    with anyio.move_on_after(follow.total_seconds()), watching(live):
+    with anyio.move_on_after(follow.total_seconds()), watching(live), core.watches.watching([job]):
         while not found.data and not live.ended:
             with heard([live.output, live.changed]) as event:
                 found = slice_at(core, live.job, stream, start, limit)

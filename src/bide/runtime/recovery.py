@@ -101,6 +101,7 @@ def renew(home: Home, keeping: Keeping, *, damaged: bool) -> None:
     old.close()
     keeping.store.add([live.job for live in keeping.table.live.values() if not live.doomed])
     keeping.renewed()
+    keeping.kept_anew()
 
 
 def recover(home: Home, keeping: Keeping, queue: Queue) -> None:

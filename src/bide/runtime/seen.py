@@ -6,11 +6,14 @@ whose row is about to move goes with it, others are written together, a moment l
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from bide.model.job import Job
 from bide.model.phase import Ended
 from bide.runtime.keeping import Keeping
+from bide.runtime.telling import Watches, answer_now
 
 _LINGER = 0.5
 
@@ -18,13 +21,19 @@ _LINGER = 0.5
 class Seen:
     """The marks of one runtime."""
 
-    def __init__(self, keeping: Keeping) -> None:
+    def __init__(self, keeping: Keeping, watches: Watches) -> None:
         """Nothing is marked yet."""
         self._keeping = keeping
+        self._watches = watches
         self._marked: set[str] = set()
+        self._told: dict[str, dict[str, bool]] = {}
+        """Of which jobs each owner was told, and whether they were over."""
+        self.noticed: set[str] = set()
+        """Active jobs of which there is something to tell."""
 
     def mark(self, job: Job) -> Job:
         """The job, as somebody is being told of it; that counts if it is over."""
+        self._tell(job, over=isinstance(job.phase, Ended))
         if job.seen or not isinstance(job.phase, Ended):
             return job
         seen = replace(job, seen=True)
@@ -34,13 +43,42 @@ class Seen:
         if live is not None and not live.stored:
             live.seen = True
         else:
-            if not self._marked:
-                self._keeping.hub.call_later(_LINGER, self.write)
+            self._later()
             self._marked.add(job.id)
         return seen
 
-    def write(self) -> None:
-        """Write what was marked."""
+    def _tell(self, job: Job, *, over: bool) -> None:
+        if not over and job.id not in self.noticed:
+            return
+        answer = answer_now()
+        if answer is None:
+            self.tell(job.owner, {job.id: over})
+        else:
+            self._watches.tells(answer, job, over=over)
+
+    def tell(self, owner: str, jobs: dict[str, bool]) -> None:
+        """An owner was told of these jobs, for certain."""
+        if jobs:
+            self._later()
+            self._told.setdefault(owner, {}).update(jobs)
+
+    def _later(self) -> None:
+        if not self._marked and not self._told:
+            self._keeping.hub.call_later(_LINGER, self._write_now)
+
+    def _write_now(self) -> None:
+        self.write()
+
+    def write(self) -> Future[int] | None:
+        """Write what was marked; what is answered is done when that is, if there was anything to tell."""
         marked, self._marked = self._marked, set()
+        told, self._told = self._told, {}
         if marked:
             self._keeping.store.past.mark_seen(sorted(marked))
+        if told:
+            # The rows of what is over are made with their moves.
+            self._keeping.store_ends()
+        done = None
+        for owner, jobs in told.items():
+            done = self._keeping.store.outbox.tell(owner, jobs, "", datetime.now(UTC))
+        return done

@@ -7,9 +7,8 @@ import os
 import random
 import resource
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
@@ -42,7 +41,7 @@ async def run(core: Core, request: Request) -> Ran:
     request = lineage.owned(core, entering.owned(core, request))
     joined = _find_joined(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
-    with _awaiting(None if request.background else live):
+    with core.watches.awaiting(None if request.background else live):
         return await answer(core, request, live, joined)
 
 
@@ -191,6 +190,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         lifetime=request.lifetime,
         ttl=request.ttl,
         service=request.service,
+        notify=request.notify,
         ask=request.ask,
     )
     job = Job(
@@ -286,15 +286,3 @@ def _now(core: Core, live: Live | None, joined: Job | None) -> Job:
         return live.job
     assert joined is not None  # noqa: S101 - one of the two is always there
     return core.find(joined.id)
-
-
-@contextmanager
-def _awaiting(live: Live | None) -> Generator[None]:
-    """While inside, its end is as good as told."""
-    if live is not None:
-        live.awaited += 1
-    try:
-        yield
-    finally:
-        if live is not None:
-            live.awaited -= 1

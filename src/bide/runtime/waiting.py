@@ -166,9 +166,12 @@ async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: t
     if until.ready:
         waiting.check_services()
         conditions.append(("ready", waiting.ready))
-    with anyio.move_on_after(None if timeout is None else timeout.total_seconds()):
-        await _first(waiting, conditions)
-    return Waited(jobs=tuple(core.with_facts(job) for job in waiting.now()), met=waiting.met, match=waiting.match)
+    with core.watches.watching(waiting.jobs):
+        with anyio.move_on_after(None if timeout is None else timeout.total_seconds()):
+            await _first(waiting, conditions)
+        # Told while it is still watched, so that nobody else is told of it in between.
+        jobs = tuple(core.seen.mark(core.with_facts(job)) for job in waiting.now())
+    return Waited(jobs=jobs, met=waiting.met, match=waiting.match)
 
 
 async def _first(waiting: _Wait, conditions: list[tuple[str, Condition]]) -> None:

@@ -54,6 +54,8 @@ async def _watch(core: Core, live: Live) -> None:
             services.write_ready(live.path, now())
             log.info("%s (%s) is ready", live.job.id, live.job.name)
             live.changed.ring()
+            for told in core.keeping.on_ready:
+                told(live)
         group.cancel_scope.cancel()
 
 

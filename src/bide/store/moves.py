@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from bide.model.errors import NameInUse
 from bide.model.job import Job
 from bide.model.session import seq_of
+from bide.store import outbox
 from bide.store.faults import IdTaken
 from bide.store.queries import QUERIES
 from bide.store.rows import Values, event_values, to_job
@@ -55,11 +56,12 @@ def _move_session(connection: sqlite3.Connection, values: Values) -> None:
         connection.execute(QUERIES["move_session"], {**values, "number": number})
 
 
-def move(connection: sqlite3.Connection, query: str, values: Values) -> bool:
-    """Do a guarded update; False if the job is not where the guard wants it."""
+def move(connection: sqlite3.Connection, query: str, values: Values, told: Sequence[outbox.Announcement] = ()) -> bool:
+    """Do a guarded update, and record what is to be told of it; False if the job is not where the guard wants it."""
     if not connection.execute(QUERIES[query], values).rowcount:
         return False
     connection.execute(QUERIES["insert_event"], event_values(str(values["id"]), values))
+    outbox.insert(connection, told)
     return True
 
 
@@ -68,4 +70,5 @@ def forget(connection: sqlite3.Connection, values: Values) -> int:
     if not connection.execute(QUERIES["bury_jobs"], values).rowcount:
         return 0
     connection.execute(QUERIES["forget_events"], values)
+    connection.execute(QUERIES["forget_deliveries"], values)
     return connection.execute(QUERIES["delete_jobs"], values).rowcount

@@ -223,3 +223,103 @@ SELECT at FROM forgotten INDEXED BY forgotten_at ORDER BY at DESC LIMIT 1 OFFSET
 DELETE FROM events WHERE seq IN (
     SELECT seq FROM events WHERE seq <= (SELECT max(seq) FROM events) - :most ORDER BY seq LIMIT :limit
 )
+
+-- insert_delivery
+-- Record a notice for a consumer; one that is known stays as it is.
+INSERT OR IGNORE INTO outbox (job, consumer, id, what, level, at, detail, state)
+VALUES (:job, :consumer, :id, :what, :level, :at, :detail, 'due')
+
+-- due_deliveries
+-- What may be handed to a consumer now, the most severe first.
+SELECT job, consumer, id, what, level, at, detail, state, tries, next_at, carrier, carried_at
+FROM outbox INDEXED BY outbox_open
+WHERE consumer = :consumer AND state IN ('due', 'carried')
+    AND ((state = 'due' AND (next_at IS NULL OR next_at <= :now)) OR (state = 'carried' AND carried_at <= :lapsed))
+ORDER BY level DESC, at LIMIT :limit
+
+-- next_retry
+-- When something that a consumer did not accept is to be tried again.
+SELECT min(next_at) FROM outbox INDEXED BY outbox_open
+WHERE consumer = :consumer AND state IN ('due', 'carried') AND state = 'due'
+
+-- settle_deliveries
+-- Say what became of some deliveries to a consumer; what is settled stays so.
+UPDATE outbox SET state = :state, carrier = '', carried_at = NULL
+WHERE state IN ('due', 'carried') AND (job, consumer, id) IN (
+    SELECT json_extract(value, '$[0]'), :consumer, json_extract(value, '$[1]') FROM json_each(:pairs)
+)
+
+-- carry_deliveries
+-- Say who has some deliveries to a consumer in hand.
+UPDATE outbox SET state = 'carried', carrier = :carrier, carried_at = :now
+WHERE state IN ('due', 'carried') AND (job, consumer, id) IN (
+    SELECT json_extract(value, '$[0]'), :consumer, json_extract(value, '$[1]') FROM json_each(:pairs)
+)
+
+-- fail_deliveries
+-- Say that a consumer did not accept these, and when to try again.
+UPDATE outbox SET tries = tries + 1, next_at = :next_at
+WHERE state = 'due' AND (job, consumer, id) IN (
+    SELECT json_extract(value, '$[0]'), :consumer, json_extract(value, '$[1]') FROM json_each(:pairs)
+)
+
+-- tell_ended
+-- A consumer was told all of these jobs, which are over.
+UPDATE outbox SET state = :state, carrier = :carrier, carried_at = :carried_at
+WHERE state IN ('due', 'carried') AND consumer = :consumer AND job IN (SELECT value FROM json_each(:jobs))
+
+-- tell_active
+-- A consumer was told how these jobs are, which go on.
+UPDATE outbox SET state = :state, carrier = :carrier, carried_at = :carried_at
+WHERE state IN ('due', 'carried') AND consumer = :consumer AND job IN (SELECT value FROM json_each(:jobs))
+    AND what IN ('waiting', 'ready', 'stalled')
+
+-- settle_carrier
+-- What somebody carried has arrived.
+UPDATE outbox SET state = 'done', carrier = '', carried_at = NULL WHERE state = 'carried' AND carrier = :carrier
+
+-- release_carrier
+-- What somebody carried is due again.
+UPDATE outbox SET state = 'due', carrier = '', carried_at = NULL WHERE state = 'carried' AND carrier = :carrier
+
+-- delivery_state
+-- Where one delivery is.
+SELECT state FROM outbox WHERE job = :job AND consumer = :consumer AND id = :id
+
+-- outbox_counts
+-- What is open, by consumer.
+SELECT consumer, state, count(*), min(next_at) FROM outbox INDEXED BY outbox_open
+WHERE consumer > '' AND state IN ('due', 'carried') GROUP BY consumer, state
+
+-- outbox_jobs
+-- Whom what is open to a consumer is about.
+SELECT DISTINCT job FROM outbox INDEXED BY outbox_open
+WHERE consumer = :consumer AND state IN ('due', 'carried') LIMIT 100
+
+-- forget_deliveries
+-- Remove what there was to tell of ended jobs.
+DELETE FROM outbox WHERE job IN (SELECT value FROM json_each(:ids))
+
+-- list_consumers
+-- Who asked to be told of others' jobs.
+SELECT name, owner FROM consumers WHERE name > '' ORDER BY name
+
+-- put_consumer
+-- Keep who is to be told of whose jobs.
+INSERT INTO consumers (name, owner, created_at) VALUES (:name, :owner, :at)
+ON CONFLICT (name) DO UPDATE SET owner = excluded.owner
+
+-- drop_consumer
+-- Tell somebody no more.
+DELETE FROM consumers WHERE name = :name
+
+-- drop_deliveries
+-- Drop all that there is to tell somebody.
+UPDATE outbox SET state = 'dropped', carrier = '', carried_at = NULL
+WHERE consumer = :name AND state IN ('due', 'carried')
+
+-- carried_deliveries
+-- What was being handed to a consumer.
+SELECT job, consumer, id, what, level, at, detail, state, tries, next_at, carrier, carried_at
+FROM outbox INDEXED BY outbox_open
+WHERE consumer = :consumer AND state IN ('due', 'carried') AND state = 'carried' ORDER BY level DESC, at

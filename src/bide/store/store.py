@@ -17,6 +17,7 @@ from bide.store import moves
 from bide.store.faults import fault
 from bide.store.llm import LlmRows
 from bide.store.migrate import migrate
+from bide.store.outbox import Announcement, OutboxRows
 from bide.store.pages import Place, check_limit, page_query
 from bide.store.past import PastJobs
 from bide.store.queries import QUERIES
@@ -59,6 +60,7 @@ class Store:
         self._inode = _inode(self._path)
         self._writer = Writer(self._connection, self._path)
         self.sessions: SessionRows = SessionRows(self._writer, self._rows)
+        self.outbox: OutboxRows = OutboxRows(self._writer, self._rows)
         self.llm: LlmRows = LlmRows(self._writer, self._rows)
         self.past: PastJobs = PastJobs(self._writer, self._path, lambda: _connect(self._path, "ro"))
 
@@ -110,10 +112,10 @@ class Store:
         values: Values = {"id": id, **phase_values(Running(started_at, pid))}
         return self._writer.submit(lambda connection: moves.move(connection, "start_job", values), lazy=True)
 
-    def end(self, id: str, ended: Ended, *, seen: bool = False) -> Future[bool]:  # noqa: A002
-        """Move a queued or running job to ended; False if it is neither. The first end stays."""
+    def end(self, id: str, ended: Ended, *, seen: bool = False, told: Sequence[Announcement] = ()) -> Future[bool]:  # noqa: A002
+        """Move a queued or running job to ended; False if it is neither. The first end stays; `told` goes with it."""
         values: Values = {"id": id, **phase_values(ended, seen=seen)}
-        return self._writer.submit(lambda connection: moves.move(connection, "end_job", values), lazy=True)
+        return self._writer.submit(lambda connection: moves.move(connection, "end_job", values, told), lazy=True)
 
     def forget(self, id: str, at: datetime, why: str = "") -> Future[bool]:  # noqa: A002
         """Replace an ended job by a tombstone; False if there is no ended job with this id."""

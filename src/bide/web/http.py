@@ -45,6 +45,8 @@ class HttpRequest:
     path: str = "/"
     query: dict[str, str] = field(default_factory=dict[str, str])
     body: bytearray = field(default_factory=bytearray)
+    owner: str = ""
+    """Whose client asks, if it says so."""
     last: bool = False
     """The peer wants no other answer on this connection."""
 
@@ -180,6 +182,11 @@ class Connection(asyncio.Protocol):
     def on_url(self, url: bytes) -> None:
         """The parser has a piece of the target."""
         self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """The parser has a header."""
+        if name.lower() == b"bide-owner":
+            self._request.owner = unquote(value.decode("latin-1"))
 
     def on_body(self, body: bytes) -> None:
         """The parser has a piece of the body."""

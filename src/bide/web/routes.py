@@ -10,14 +10,15 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Llm, Ran, Sessions, Upkeep
+from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Llm, Outbox, Ran, Sessions, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
+from bide.model.job import DEFAULT_OWNER
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
-from bide.web import llm, sessions, upkeep
+from bide.web import llm, outbox, sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
@@ -50,7 +51,7 @@ STATUSES = {
     "internal_error": 500,
 }
 
-_WITH_NAME = ("jobs", "asks", "conversations", "groups", "services", "sessions", "owners")
+_WITH_NAME = ("jobs", "asks", "conversations", "groups", "services", "sessions", "owners", "outbox", "carriers")
 """What follows these in a path is an id or a name."""
 _SEND: dict[str, fields.Kind] = {
     "text": fields.is_text,
@@ -91,7 +92,9 @@ class Routes:
         """Answer one request; a fault of ours is logged and told as internal_error."""
         try:
             handler, job = self._match(request)
-            await handler(self, request, reply, job)
+            with self.jobs.outbox.answering(request.owner or DEFAULT_OWNER) as told:
+                await handler(self, request, reply, job)
+                self.jobs.outbox.told(told)
         except BideError as error:
             await _fail(reply, error)
         except (ValueError, KeyError, TypeError) as error:
@@ -244,6 +247,13 @@ async def _fail(reply: Reply, error: BideError) -> None:
     await reply.json({"error": error.to_json()}, status=STATUSES[error.code])
 
 
+def _of_outbox(answer: Callable[[Outbox, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
+    async def handler(routes: Routes, request: HttpRequest, reply: Reply, name: str) -> None:
+        await answer(routes.jobs.outbox, request, reply, name)
+
+    return handler
+
+
 def _of_sessions(answer: Callable[[Sessions, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
     async def handler(routes: Routes, request: HttpRequest, reply: Reply, session: str) -> None:
         await answer(routes.jobs.sessions, request, reply, session)
@@ -280,6 +290,7 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("GET", "v1/sessions/*/jobs/*"): _of_sessions(sessions.show_job),
     **{where: _of_llm(act) for where, act in llm.ROUTES.items()},
     ("GET", "v1/events"): Routes.on_events,
+    **{where: _of_outbox(act) for where, act in outbox.ROUTES.items()},
     ("GET", "v1/owners/*/attend"): Routes.on_attend,
     ("POST", "v1/gc"): Routes.on_gc,
     ("GET", "v1/daemon"): Routes.on_daemon,

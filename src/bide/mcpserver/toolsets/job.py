@@ -9,10 +9,12 @@ from datetime import UTC, datetime, timedelta
 from bide.api import Filter
 from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, words
 from bide.mcpserver.toolsets.jobtext import INLINE, PREVIEW, error_text, label_of
+from bide.mcpserver.waiting import wait_reporting
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended, Reason, Running
+from bide.model.until import Until
 from bide.model.waiting import Mode
 from bide.settings import JobToolSettings
 
@@ -21,6 +23,8 @@ POLL_WAITS = {"5s": 5.0, "10s": 10.0, "30s": 30.0, "1m": 60.0, "5m": 300.0}
 DEFAULT_WAIT = 30.0
 SMART = (5.0, 10.0, 30.0, 60.0, 300.0)
 SMART_RESET = 60.0
+FULL_OUTPUT = "Full output: job://"
+"""What stands before where the rest of a long output is."""
 
 
 class Ladder:
@@ -83,7 +87,7 @@ class JobTools:
         if given.get("list"):
             if poll or cancel:
                 raise BadRequest(detail="`list` cannot be combined with `poll` or `cancel`.")
-            return await self._answer(call, await self.retained(call), None)
+            return await self._listed(call)
         outcomes = [await self._cancel(call, id_) for id_ in cancel] if "cancel" in given else None
         if poll is None and cancel:
             return await self._answer(call, await self._known(call, cancel), outcomes)
@@ -91,6 +95,16 @@ class JobTools:
         if not watched:
             return await self._nothing(call, poll, cancel, outcomes)
         return await self._answer(call, await self._first_to_settle(call, watched), outcomes)
+
+    async def _listed(self, call: Call) -> Answer:
+        """All of them. Of what is not shown whole nobody was told."""
+        jobs = await self.retained(call)
+        with call.jobs.outbox.answering(call.caller.owner):
+            answer = await self._answer(call, jobs, None)
+        for job, row in zip(jobs, answer.data["jobs"], strict=True):
+            if row["status"] != "running" and FULL_OUTPUT not in row.get("resultText", "") + row.get("errorText", ""):
+                await call.jobs.get(job.id)
+        return answer
 
     async def _nothing(
         self, call: Call, poll: list[str] | None, cancel: list[str], outcomes: list[Json] | None
@@ -106,7 +120,7 @@ class JobTools:
         if any(self.status(job) != "running" for job in watched):
             return watched
         timeout = timedelta(seconds=min(self.window(call.caller.owner, time.monotonic()), call.longest))
-        waited = await call.jobs.wait([job.id for job in watched], mode=Mode.ANY, timeout=timeout)
+        waited = await wait_reporting(call, [job.id for job in watched], Mode.ANY, Until(), timeout, often=True)
         self._ladder.returned(call.caller.owner, time.monotonic())
         return list(waited.jobs)
 
@@ -213,7 +227,7 @@ async def output_text(call: Call, job: Job) -> str:
         if len(text) > INLINE or found.next < found.size:
             text = (
                 f"{text[:PREVIEW]}\n[Output truncated. Showing first {PREVIEW:,} characters.]\n"
-                f"Full output: job://{job.id}/{word}"
+                f"{FULL_OUTPUT}{job.id}/{word}"
             )
         if text:
             parts.append(text)

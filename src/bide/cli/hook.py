@@ -1,0 +1,75 @@
+"""Hand an agent what it is to be told: called by its hooks, with their JSON on stdin.
+
+'stop' keeps the agent going if there is news, 'prompt' puts the news beside the next
+prompt, 'session-end' gives back what nobody may have read. Nothing due, or no daemon:
+nothing is said, and the agent is not disturbed. 'bide hooks install' writes them.
+"""
+
+import json
+import os
+import sys
+
+from bide import config
+from bide.client.blocking import Link
+from bide.client.http1 import quote
+from bide.model.errors import BideError
+from bide.model.owners import CLIENT_NAMES, owner_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from bide.cli.parser import Parser
+    from bide.client.http1 import Json
+
+POINTS = ("stop", "prompt", "session-end")
+
+
+def configure(parser: "Parser") -> None:
+    """The options of `bide hook`."""
+    parser.add_argument("point", choices=POINTS, help="where the agent is in its turn")
+    parser.add_argument("--client", choices=tuple(CLIENT_NAMES), required=True, help="which agent calls")
+    parser.examples("bide hook stop --client claude      # in .claude/settings.json: see bide hooks")
+    parser.add_argument(
+        "--owner", metavar="O", help="whose news (default: $BIDE_OWNER, else the client and its folder)"
+    )
+
+
+def execute(args: "Namespace", link: "Link") -> int:
+    """Say what is due, in the words of the client; never in its way."""
+    quiet = Link(link.home, starts=False)
+    try:
+        said = _said(args, quiet, _given())
+    except BideError as error:
+        print(f"bide: {error}", file=sys.stderr)
+        return 0
+    finally:
+        quiet.close()
+    if said:
+        print(json.dumps(said), flush=True)
+    return 0
+
+
+def _given() -> "Json":
+    """What the client says of itself."""
+    try:
+        found: Json = json.loads(sys.stdin.buffer.read() or b"{}")
+    except ValueError:
+        return {}
+    return found if type(found) is dict else {}
+
+
+def _said(args: "Namespace", link: Link, given: "Json") -> "Json | None":
+    owner = args.owner or config.owner() or owner_of(CLIENT_NAMES[args.client], str(given.get("cwd") or os.getcwd()))
+    carrier = f"hook:{args.client}:{given.get('session_id') or owner}"
+    if args.point == "session-end":
+        link.call("POST", f"/v1/carriers/{quote(carrier)}/release", {})
+        return None
+    # A hook that is called has gone on since the last one: what that handed over was read.
+    link.call("POST", f"/v1/carriers/{quote(carrier)}/settle", {})
+    message = link.call("POST", f"/v1/outbox/{quote(owner)}/pull", {"carrier": carrier, "timeout_ms": 0})
+    if not message["notices"]:
+        return None
+    if args.point == "stop":
+        return {"decision": "block", "reason": message["text"]}
+    return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": message["text"]}}

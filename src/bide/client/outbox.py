@@ -1,0 +1,82 @@
+"""RemoteOutbox: the outbox over the daemon's socket."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Sequence
+from datetime import timedelta
+
+from bide.client.http1 import quote
+from bide.client.transport import Transport
+from bide.model.errors import BadRequest
+from bide.model.messages import Json
+from bide.model.notice import Message, Outlook, Told
+from bide.model.outboxforms import message_from_json, outlook_from_json
+from bide.model.times import ms
+
+
+class RemoteOutbox:
+    """Implements api.Outbox by asking the daemon."""
+
+    def __init__(self, transport: Transport) -> None:
+        """Over the connections of a RemoteJobs."""
+        self._transport = transport
+
+    async def pull(
+        self,
+        consumer: str,
+        *,
+        carrier: str = "",
+        timeout: timedelta | None = timedelta(0),  # noqa: ASYNC109 - the timeout is a result here
+        limit: int | None = None,
+        room: int | None = None,
+    ) -> Message:
+        """See api.Outbox.pull. Asked again if the daemon dies meanwhile: nothing is lost by that."""
+        body: Json = {"carrier": carrier, "timeout_ms": ms(timeout), "limit": limit, "room": room}
+        return message_from_json(await self._transport.call("POST", f"{_path(consumer)}/pull", body))
+
+    async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:
+        """See api.Outbox.acknowledge."""
+        body = await self._transport.call("POST", f"{_path(consumer)}/ack", {"notices": list(notices)})
+        return body["acknowledged"]
+
+    async def settle(self, carrier: str) -> int:
+        """See api.Outbox.settle."""
+        return (await self._transport.call("POST", f"{_carrier(carrier)}/settle", {}))["acknowledged"]
+
+    async def release(self, carrier: str) -> int:
+        """See api.Outbox.release."""
+        return (await self._transport.call("POST", f"{_carrier(carrier)}/release", {}))["released"]
+
+    async def list(self) -> tuple[Outlook, ...]:
+        """See api.Outbox.list."""
+        body = await self._transport.call("GET", "/v1/outbox")
+        return tuple(outlook_from_json(one) for one in body["consumers"])
+
+    async def subscribe(self, consumer: str, *, owner: str | None = None) -> None:
+        """See api.Outbox.subscribe."""
+        await self._transport.call("POST", _path(consumer), {"owner": owner})
+
+    async def unsubscribe(self, consumer: str) -> bool:
+        """See api.Outbox.unsubscribe."""
+        return (await self._transport.call("DELETE", _path(consumer)))["subscribed"]
+
+    @contextlib.contextmanager
+    def answering(self, asker: str) -> Generator[Told]:
+        """See api.Outbox.answering. Nothing is collected here: the daemon counts what it answers itself."""
+        yield Told(asker)
+
+    def told(self, told: Told, *, carrier: str = "") -> None:
+        """See api.Outbox.told."""
+
+
+def _path(consumer: str) -> str:
+    if not consumer:
+        raise BadRequest(detail="a consumer's name cannot be empty; it is an owner, or who has subscribed")
+    return f"/v1/outbox/{quote(consumer)}"
+
+
+def _carrier(carrier: str) -> str:
+    if not carrier:
+        raise BadRequest(detail="name who carried it; what nobody carried is acknowledged by its id")
+    return f"/v1/carriers/{quote(carrier)}"

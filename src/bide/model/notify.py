@@ -1,0 +1,78 @@
+"""What can be told of a job, and which of it is wanted. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+
+class What(StrEnum):
+    """What a notice is about."""
+
+    ENDED = "ended"
+    """It ended well."""
+    FAILED = "failed"
+    """It ended otherwise."""
+    KILLED = "killed"
+    """It ended because its owner asked for it."""
+    WAITING = "waiting"
+    """It asks for input."""
+    READY = "ready"
+    """A service is ready."""
+    STALLED = "stalled"
+    """It has been silent for long."""
+    ERROR = "error"
+    """The first line of its output that looks like an error."""
+    OUTPUT = "output"
+    """It wrote something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """What to tell of a job; what is not said is as configured."""
+
+    on_success: bool | None = None
+    on_failure: bool | None = None
+    on_kill: bool | None = None
+    """Also when its owner asked for the end."""
+    on_waiting: bool | None = None
+    on_ready: bool | None = None
+    on_stalled: bool | None = None
+    on_error: bool | None = None
+    """The first line that looks like an error; looked for only where this is set."""
+    on_content: bool | None = None
+    """New output; looked for only where this is set."""
+
+
+NOTIFY = Notify(
+    on_success=True,
+    on_failure=True,
+    on_kill=False,
+    on_waiting=True,
+    on_ready=True,
+    on_stalled=True,
+    on_error=False,
+    on_content=False,
+)
+"""What is told where nobody says otherwise."""
+FLAGS = tuple(one.name for one in fields(Notify))
+_FLAG = {
+    What.ENDED: "on_success",
+    What.FAILED: "on_failure",
+    What.KILLED: "on_kill",
+    What.WAITING: "on_waiting",
+    What.READY: "on_ready",
+    What.STALLED: "on_stalled",
+    What.ERROR: "on_error",
+    What.OUTPUT: "on_content",
+}
+
+
+def is_wanted(what: What, said: Iterable[Notify]) -> bool:
+    """Whether to tell of it: the first of these that says something decides."""
+    for notify in (*said, NOTIFY):
+        flag = getattr(notify, _FLAG[what])
+        if flag is not None:
+            return bool(flag)
+    return False

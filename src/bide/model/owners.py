@@ -1,0 +1,17 @@
+"""Who a client is that has no name of its own."""
+
+import re
+
+_OWNER_MAX = 100
+CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client"}
+"""What clients call themselves when they speak with us."""
+
+
+def owner_of(client: str, folder: str) -> str:
+    """The program and the folder it works in, the same after its restart."""
+    name = f"{re.sub(r'[^A-Za-z0-9._-]', '-', client) or 'mcp'}@{re.sub(r'[^A-Za-z0-9._/-]', '-', folder)}"
+    if len(name) <= _OWNER_MAX:
+        return name
+    import hashlib  # noqa: PLC0415 - only a long path pays for it
+
+    return f"{name[:40]}-{hashlib.sha256(name.encode()).hexdigest()[:20]}"

@@ -1,0 +1,89 @@
+"""A notice as it is told: what happened to the job, and some of what it wrote."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bide.model.job import Job
+from bide.model.messages import job_to_json
+from bide.model.news import clean_line, extract
+from bide.model.notice import ENDS, Item, Notice
+from bide.model.notify import What
+from bide.model.output import Stream
+from bide.model.phase import Ended
+from bide.model.units import show_duration
+from bide.model.words import ended_how
+from bide.runtime.core import Core
+from bide.runtime.reading import kept, slice_at, tail
+
+_TAIL = 16 * 1024
+_COMMAND_MAX = 80
+
+
+Known = tuple[dict[str, Any], int]
+"""The facts of a job, and how much it wrote."""
+
+
+def known_of(core: Core, job: Job) -> Known:
+    """What all notices on a job share."""
+    return job_to_json(job), sum(kept(core, job, stream).size for stream in Stream)
+
+
+def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> Item:
+    """The notice in words, with an extract of at most so many characters."""
+    body, size = known
+    over = isinstance(job.phase, Ended)
+    return Item(
+        id=notice.id,
+        job=job.id,
+        what=str(notice.what),
+        level=notice.level.name.lower(),
+        at=notice.at,
+        says=_says(notice, body),
+        name=job.name,
+        label=job.label,
+        command=job.spec.command[:_COMMAND_MAX],
+        reason=body["reason"] if over else None,
+        exit_code=body["exit_code"] if over else None,
+        signal=body["signal"] if over else None,
+        duration_ms=body["duration_ms"] if over else None,
+        extract=_extract(core, job, notice, room),
+        size=size,
+    )
+
+
+def _says(notice: Notice, body: dict[str, object]) -> str:
+    if notice.what in ENDS:
+        return ended_how(body)
+    if notice.what is What.STALLED:
+        return f"has written nothing for {show_duration(float(notice.detail or 0) * 1000)} and goes on"
+    return {
+        What.WAITING: "waits for input",
+        What.READY: "is ready",
+        What.ERROR: "wrote a line that looks like an error, and goes on",
+        What.OUTPUT: "wrote more",
+    }[notice.what]
+
+
+def _extract(core: Core, job: Job, notice: Notice, room: int) -> str:
+    if room <= 0:
+        return ""
+    if notice.what in (What.ERROR, What.READY, What.STALLED):
+        return clean_line(notice.detail)[:room] if notice.what is What.ERROR else ""
+    if notice.what is What.WAITING:
+        facts = core.with_facts(job).facts
+        return clean_line("" if facts is None or facts.waiting is None else facts.waiting.replace("\n", " "))[:room]
+    if notice.what is What.OUTPUT:
+        return _piece(core, job, notice, room)
+    # What went wrong is told on stderr, if anything is.
+    err = tail(core, job, Stream.ERR, _TAIL).data
+    out = tail(core, job, Stream.OUT, _TAIL).data
+    return extract(out + (b"\n" if out and not out.endswith(b"\n") else b"") + err, room)
+
+
+def _piece(core: Core, job: Job, notice: Notice, room: int) -> str:
+    where = json.loads(notice.detail)
+    data = slice_at(core, job, Stream(where["stream"]), where["from"], where["to"] - where["from"]).data
+    left = f"({where['left_out']} lines left out)\n" if where["left_out"] else ""
+    return left + extract(data, room - len(left))

@@ -1,0 +1,201 @@
+"""LocalOutbox: what is due to whom, as one message; and what became of it."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import timedelta
+
+import anyio
+
+from bide.model.errors import BadRequest
+from bide.model.job import Job
+from bide.model.news import compose
+from bide.model.notice import Delivery, Item, Message, Outlook, State, Told, in_order, superseded
+from bide.model.request import check_owner
+from bide.runtime.consumers import SINK, Consumers
+from bide.runtime.core import Core, heard, now
+from bide.runtime.extracts import Known, known_of, told_of
+from bide.runtime.sound import with_sound_store
+
+LIMIT = 250
+"""How many notices one message has at most."""
+ROOM = 4000
+"""How many characters of output one message has at most."""
+_LOOK_AT = 2000
+
+
+class LocalOutbox:
+    """Implements api.Outbox in this process."""
+
+    def __init__(self, core: Core, consumers: Consumers) -> None:
+        """Beside the LocalJobs of the same core."""
+        self.core: Core = core
+        self.consumers = consumers
+        self._taking = anyio.Lock()
+        self.delivering: set[str] = set()
+        """Sinks that are being handed something."""
+
+    @with_sound_store
+    async def pull(
+        self,
+        consumer: str,
+        *,
+        carrier: str = "",
+        timeout: timedelta | None = timedelta(0),  # noqa: ASYNC109 - the timeout is a result here
+        limit: int = LIMIT,
+        room: int = ROOM,
+    ) -> Message:
+        """See api.Outbox.pull."""
+        check_owner(consumer)
+        if not 0 < limit <= _LOOK_AT or not 0 <= room <= 100_000:
+            raise BadRequest(detail=f"a message has 1 to {_LOOK_AT} notices and at most 100000 characters of output")
+        until = None if timeout is None else time.monotonic() + timeout.total_seconds()
+        while True:
+            with heard([self.core.keeping.events]) as event:
+                message = await self._take(consumer, carrier, limit, room)
+                left = None if until is None else until - time.monotonic()
+                if message.items or (left is not None and left <= 0):
+                    return message
+                with anyio.move_on_after(left):
+                    await event.wait()
+
+    async def _take(self, consumer: str, carrier: str, limit: int, room: int) -> Message:
+        # One at a time, so that nobody else is handed the same.
+        async with self._taking:
+            message = await self._due(consumer, limit, room)
+            if message.items and carrier:
+                with anyio.CancelScope(shield=True):
+                    await self.core.hub.settled(self.core.store.outbox.carry(consumer, message.ids, carrier, now()))
+            return message
+
+    async def written(self) -> None:
+        """Return when what somebody was told is in the rows."""
+        told = self.core.seen.write()
+        if told is not None:
+            await self.core.hub.settled(told)
+
+    async def _due(self, consumer: str, limit: int, room: int) -> Message:
+        await self.written()
+        found: list[tuple[Delivery, Job]] = []
+        # What is watched may be many, and hide what is not.
+        for look_at in (2 * limit, _LOOK_AT):
+            rows = self.core.store.outbox.due(consumer, now(), look_at)
+            found = self.fitting(consumer, rows)
+            if found or len(rows) < look_at:
+                break
+        return self.message(consumer, found[:limit], room, more=len(found) - limit)
+
+    def fitting(self, consumer: str, deliveries: Sequence[Delivery]) -> list[tuple[Delivery, Job]]:
+        """Those to be told now, the most severe first; what is not wanted, or no longer so, is dropped for good."""
+        fitting: list[tuple[Delivery, Job]] = []
+        dropped: list[str] = []
+        for one in in_order(deliveries):
+            job = self._job(one)
+            if job is None or self._is_stale(one, job) or not self.consumers.wants(consumer, one.notice.what, job):
+                dropped.append(one.notice.id)
+            elif not self.core.watches.is_watched(job.id) or self._is_told_all(consumer):
+                fitting.append((one, job))
+        if dropped:
+            self.core.store.outbox.settle(consumer, dropped, State.DROPPED)
+        return fitting
+
+    def _is_told_all(self, consumer: str) -> bool:
+        sink = self.consumers.settings.sinks.get(consumer.removeprefix(SINK)) if consumer.startswith(SINK) else None
+        return sink.all if sink is not None else consumer in self.consumers.asked
+
+    def _job(self, delivery: Delivery) -> Job | None:
+        live = self.core.keeping.table.live.get(delivery.notice.job)
+        return live.job if live is not None else self.core.store.get(delivery.notice.job)
+
+    def _is_stale(self, delivery: Delivery, job: Job) -> bool:
+        notice = delivery.notice
+        facts = self.core.with_facts(job).facts if notice.what == "waiting" else None
+        if superseded(notice.what, job, waiting=facts is not None and facts.waiting is not None):
+            return True
+        if not delivery.consumer.startswith(SINK) or self._is_told_all(delivery.consumer):
+            return False
+        # Its owner knows already, from an answer: no need to call anybody.
+        return self.core.store.outbox.state(job.owner, notice.id) is State.DONE
+
+    def message(self, consumer: str, found: Sequence[tuple[Delivery, Job]], room: int, more: int = 0) -> Message:
+        """One message of these."""
+        items: list[Item] = []
+        known: dict[str, Known] = {}
+        for at, (one, job) in enumerate(found):
+            facts = known.get(job.id) or known.setdefault(job.id, known_of(self.core, job))
+            item = told_of(self.core, job, one.notice, room // max(1, min(len(found) - at, 4)), facts)
+            room -= len(item.extract)
+            items.append(item)
+        more = max(more, 0)
+        return Message(consumer, tuple(items), compose(items, secrets.token_hex(3), more), more)
+
+    @with_sound_store
+    async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:
+        """See api.Outbox.acknowledge."""
+        return await self.core.hub.settled(self.core.store.outbox.settle(check_owner(consumer), notices))
+
+    @with_sound_store
+    async def settle(self, carrier: str) -> int:
+        """See api.Outbox.settle."""
+        return await self.core.hub.settled(self.core.store.outbox.settle_carrier(_checked(carrier)))
+
+    @with_sound_store
+    async def release(self, carrier: str) -> int:
+        """See api.Outbox.release."""
+        released = await self.core.hub.settled(self.core.store.outbox.release_carrier(_checked(carrier)))
+        self.core.keeping.events.ring()
+        return released
+
+    @with_sound_store
+    async def list(self) -> tuple[Outlook, ...]:
+        """See api.Outbox.list."""
+        await self.written()
+        found = self.core.store.outbox.outlooks()
+        others = {**self.consumers.asked, **self.consumers.sinks}
+        names = sorted({*found, *others})
+        return tuple(
+            replace(found.get(name, Outlook(name)), owner=others.get(name, name), delivering=name in self.delivering)
+            for name in names
+        )
+
+    @with_sound_store
+    async def subscribe(self, consumer: str, *, owner: str | None = None) -> None:
+        """See api.Outbox.subscribe."""
+        if check_owner(consumer).startswith(SINK):
+            raise BadRequest(detail=f"names that begin with {SINK!r} are for the sinks of config.toml")
+        owner = None if owner is None else check_owner(owner)
+        await self.core.hub.settled(self.core.store.outbox.subscribe(consumer, owner, now()))
+        self.consumers.asked[consumer] = owner
+
+    @with_sound_store
+    async def unsubscribe(self, consumer: str) -> bool:
+        """See api.Outbox.unsubscribe."""
+        self.consumers.asked.pop(check_owner(consumer), None)
+        return await self.core.hub.settled(self.core.store.outbox.unsubscribe(consumer))
+
+    def answering(self, asker: str) -> AbstractContextManager[Told]:
+        """See api.Outbox.answering."""
+        return self.core.watches.answering(asker)
+
+    def told(self, told: Told, *, carrier: str = "") -> None:
+        """See api.Outbox.told."""
+        if not told.jobs:
+            return
+        if not carrier:
+            self.core.seen.tell(told.asker, told.jobs)
+            return
+        self.core.keeping.store_ends()
+        jobs = dict(told.jobs)
+        self.core.watches.hold(jobs)
+        future = self.core.store.outbox.tell(told.asker, jobs, carrier, now())
+        future.add_done_callback(lambda _: self.core.hub.call_soon(lambda: self.core.watches.release(jobs)))
+
+
+def _checked(carrier: str) -> str:
+    if not carrier:
+        raise BadRequest(detail="name who carried it; what nobody carried is acknowledged by its id")
+    return carrier

@@ -1,0 +1,167 @@
+"""Rows of the outbox: one for each notice and consumer, and where it is."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import datetime
+
+from bide.model.job import JobId
+from bide.model.notice import LEASE, Delivery, Level, Notice, Outlook, State
+from bide.model.notify import What
+from bide.store.queries import QUERIES
+from bide.store.rows import Row, Values, from_ms, to_ms
+from bide.store.writer import Writer
+
+Announcement = tuple[Notice, Sequence[str]]
+"""A notice, and whom it is for."""
+
+
+def insert(connection: sqlite3.Connection, announcements: Iterable[Announcement]) -> int:
+    """Record what is to be told, inside a transaction; how much of it was not known."""
+    added = 0
+    for notice, consumers in announcements:
+        values: Values = {
+            "job": notice.job,
+            "id": notice.id,
+            "what": str(notice.what),
+            "level": int(notice.level),
+            "at": to_ms(notice.at),
+            "detail": notice.detail,
+        }
+        for consumer in consumers:
+            added += connection.execute(QUERIES["insert_delivery"], {**values, "consumer": consumer}).rowcount
+    return added
+
+
+class OutboxRows:
+    """The outbox of a store. Writes return futures, as those of the store do.
+
+    They are lazy: what they lose in a power cut is told once more, and never lost.
+    """
+
+    def __init__(self, writer: Writer, rows: Callable[[str, Values], list[Row]]) -> None:
+        """Made by the store."""
+        self._writer = writer
+        self._rows = rows
+
+    def record(self, announcements: Sequence[Announcement]) -> Future[int]:
+        """Record what is to be told; how much of it was not known."""
+        return self._writer.submit(lambda connection: insert(connection, announcements))
+
+    def due(self, consumer: str, now: datetime, limit: int) -> list[Delivery]:
+        """What may be handed to a consumer now, the most severe first."""
+        values: Values = {"consumer": consumer, "now": to_ms(now), "lapsed": to_ms(now - LEASE), "limit": limit}
+        return [_to_delivery(row) for row in self._rows(QUERIES["due_deliveries"], values)]
+
+    def carried(self, consumer: str) -> list[Delivery]:
+        """What was being handed to a consumer."""
+        return [_to_delivery(row) for row in self._rows(QUERIES["carried_deliveries"], {"consumer": consumer})]
+
+    def next_retry(self, consumer: str) -> datetime | None:
+        """When something is to be tried again."""
+        found = self._rows(QUERIES["next_retry"], {"consumer": consumer})[0][0]
+        return None if found is None else from_ms(found)
+
+    def state(self, consumer: str, notice: str) -> State | None:
+        """Where one delivery is."""
+        values: Values = {"consumer": consumer, "id": notice, "job": _job_of(notice)}
+        found = self._rows(QUERIES["delivery_state"], values)
+        return State(found[0][0]) if found else None
+
+    def settle(self, consumer: str, notices: Iterable[str], state: State = State.DONE) -> Future[int]:
+        """Say that these arrived, or are not to; how many were open."""
+        return self._change("settle_deliveries", {"consumer": consumer, "state": str(state), "pairs": _pairs(notices)})
+
+    def carry(self, consumer: str, notices: Iterable[str], carrier: str, now: datetime) -> Future[int]:
+        """Say who has these in hand."""
+        values: Values = {"consumer": consumer, "carrier": carrier, "now": to_ms(now), "pairs": _pairs(notices)}
+        return self._change("carry_deliveries", values)
+
+    def fail(self, consumer: str, notices: Iterable[str], next_at: datetime) -> Future[int]:
+        """Say that these were not accepted, and when to try again."""
+        return self._change(
+            "fail_deliveries", {"consumer": consumer, "next_at": to_ms(next_at), "pairs": _pairs(notices)}
+        )
+
+    def tell(self, consumer: str, jobs: dict[str, bool], carrier: str, now: datetime) -> Future[int]:
+        """A consumer was told of these jobs, which are over (True) or not; with a carrier, that is not certain yet."""
+        state = State.CARRIED if carrier else State.DONE
+        values: Values = {"consumer": consumer, "state": str(state), "carrier": carrier}
+        values["carried_at"] = to_ms(now) if carrier else None
+        ended = json.dumps([job for job, over in jobs.items() if over])
+        active = json.dumps([job for job, over in jobs.items() if not over])
+
+        def act(connection: sqlite3.Connection) -> int:
+            told = connection.execute(QUERIES["tell_ended"], {**values, "jobs": ended}).rowcount
+            return told + connection.execute(QUERIES["tell_active"], {**values, "jobs": active}).rowcount
+
+        return self._writer.submit(act, lazy=True)
+
+    def settle_carrier(self, carrier: str) -> Future[int]:
+        """What somebody carried has arrived."""
+        return self._change("settle_carrier", {"carrier": carrier})
+
+    def release_carrier(self, carrier: str) -> Future[int]:
+        """What somebody carried is due again."""
+        return self._change("release_carrier", {"carrier": carrier})
+
+    def outlooks(self) -> dict[str, Outlook]:
+        """What is open, by consumer."""
+        found: dict[str, Outlook] = {}
+        for consumer, state, count, next_at in self._rows(QUERIES["outbox_counts"], {}):
+            known = found.get(consumer) or self._outlook(consumer)
+            retry = known.next_retry_at if next_at is None else from_ms(next_at)
+            due, carried = (count, known.carried) if state == "due" else (known.due, count)
+            found[consumer] = replace(known, due=due, carried=carried, next_retry_at=retry)
+        return found
+
+    def _outlook(self, consumer: str) -> Outlook:
+        jobs = self._rows(QUERIES["outbox_jobs"], {"consumer": consumer})
+        return Outlook(consumer, jobs=tuple(job for (job,) in jobs))
+
+    def consumers(self) -> dict[str, str | None]:
+        """Who asked to be told of others' jobs, and of whose (`None`: everybody's)."""
+        return dict(self._rows(QUERIES["list_consumers"], {}))
+
+    def subscribe(self, name: str, owner: str | None, now: datetime) -> Future[None]:
+        """Keep who is to be told of whose jobs."""
+
+        def act(connection: sqlite3.Connection) -> None:
+            connection.execute(QUERIES["put_consumer"], {"name": name, "owner": owner, "at": to_ms(now)})
+
+        return self._writer.submit(act)
+
+    def unsubscribe(self, name: str) -> Future[bool]:
+        """Tell somebody no more, and forget what there was to tell."""
+
+        def act(connection: sqlite3.Connection) -> bool:
+            connection.execute(QUERIES["drop_deliveries"], {"name": name})
+            return connection.execute(QUERIES["drop_consumer"], {"name": name}).rowcount > 0
+
+        return self._writer.submit(act)
+
+    def _change(self, query: str, values: Values) -> Future[int]:
+        return self._writer.submit(lambda connection: connection.execute(QUERIES[query], values).rowcount, lazy=True)
+
+
+def _job_of(notice: str) -> str:
+    return notice.partition(":")[0]
+
+
+def _pairs(notices: Iterable[str]) -> str:
+    return json.dumps([[_job_of(notice), notice] for notice in notices])
+
+
+def _to_delivery(row: Row) -> Delivery:
+    job, consumer, id_, what, level, at, detail, state, tries, next_at, carrier, carried_at = row
+    return Delivery(
+        notice=Notice(id_, JobId(job), What(what), Level(level), from_ms(at), detail),
+        consumer=consumer,
+        state=State(state),
+        tries=tries,
+        next_at=None if next_at is None else from_ms(next_at),
+        carrier=carrier,
+        carried_at=None if carried_at is None else from_ms(carried_at),
+    )

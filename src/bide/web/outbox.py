@@ -1,0 +1,74 @@
+"""The routes of the outbox, each a translation and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from bide.api import Outbox
+from bide.model import fields
+from bide.model.errors import BadRequest
+from bide.model.outboxforms import message_to_json, outlook_to_json
+from bide.model.times import from_ms
+from bide.web.http import HttpRequest, Reply
+
+_PULL: dict[str, fields.Kind] = {
+    "carrier": fields.is_text,
+    "timeout_ms": fields.is_number,
+    "limit": fields.is_whole,
+    "room": fields.is_whole,
+}
+
+
+async def show(outbox: Outbox, _: HttpRequest, reply: Reply, __: str) -> None:
+    """`GET /v1/outbox`."""
+    await reply.json({"consumers": [outlook_to_json(one) for one in await outbox.list()]})
+
+
+async def pull(outbox: Outbox, request: HttpRequest, reply: Reply, consumer: str) -> None:
+    """`POST /v1/outbox/{consumer}/pull`."""
+    body = request.json()
+    found = fields.given(body, _PULL, "'pull'")
+    if "timeout_ms" in body:
+        found.pop("timeout_ms", None)
+        found["timeout"] = from_ms(body["timeout_ms"])
+    await reply.json(message_to_json(await outbox.pull(consumer, **found)))
+
+
+async def acknowledge(outbox: Outbox, request: HttpRequest, reply: Reply, consumer: str) -> None:
+    """`POST /v1/outbox/{consumer}/ack`."""
+    body = fields.given(request.json(), {"notices": fields.is_words}, "'ack'")
+    if "notices" not in body:
+        raise BadRequest(detail="'ack' needs 'notices': the ids of what arrived")
+    await reply.json({"acknowledged": await outbox.acknowledge(consumer, body["notices"])})
+
+
+async def subscribe(outbox: Outbox, request: HttpRequest, reply: Reply, consumer: str) -> None:
+    """`POST /v1/outbox/{consumer}`."""
+    await outbox.subscribe(consumer, **fields.given(request.json(), {"owner": fields.is_text}, "'subscribe'"))
+    await reply.json({})
+
+
+async def unsubscribe(outbox: Outbox, _: HttpRequest, reply: Reply, consumer: str) -> None:
+    """`DELETE /v1/outbox/{consumer}`."""
+    await reply.json({"subscribed": await outbox.unsubscribe(consumer)})
+
+
+async def settle(outbox: Outbox, _: HttpRequest, reply: Reply, carrier: str) -> None:
+    """`POST /v1/carriers/{carrier}/settle`."""
+    await reply.json({"acknowledged": await outbox.settle(carrier)})
+
+
+async def release(outbox: Outbox, _: HttpRequest, reply: Reply, carrier: str) -> None:
+    """`POST /v1/carriers/{carrier}/release`."""
+    await reply.json({"released": await outbox.release(carrier)})
+
+
+ROUTES: dict[tuple[str, str], Callable[[Outbox, HttpRequest, Reply, str], Awaitable[None]]] = {
+    ("GET", "v1/outbox"): show,
+    ("POST", "v1/outbox/*"): subscribe,
+    ("DELETE", "v1/outbox/*"): unsubscribe,
+    ("POST", "v1/outbox/*/pull"): pull,
+    ("POST", "v1/outbox/*/ack"): acknowledge,
+    ("POST", "v1/carriers/*/settle"): settle,
+    ("POST", "v1/carriers/*/release"): release,
+}

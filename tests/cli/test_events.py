@@ -1,0 +1,172 @@
+"""`bide events`, `bide inbox` and the hooks: what is due is printed, and acknowledged by what carried it."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.shell import Shell
+
+from bide.model.owners import owner_of
+
+
+def owner(tmp_path: Path) -> str:
+    """Someone that no other test is."""
+    return f"o-{tmp_path.name}"
+
+
+def ended(bide: Shell, whose: str, script: str = "exit 4") -> str:
+    """A job that nobody watched and that is due to its owner."""
+    job = bide.background(script, "--owner", whose)
+    while not bide.json("inbox", "--owner", whose)["notices"]:
+        pass
+    return job
+
+
+def test_events_prints_what_is_due_once(bide: Shell, tmp_path: Path) -> None:
+    job = ended(bide, owner(tmp_path))
+    assert job in bide.out("inbox", "--owner", owner(tmp_path))
+    assert f"{job} exited with 4" in bide.out("events", "--owner", owner(tmp_path))
+    assert bide.out("events", "--owner", owner(tmp_path)) == ""
+    assert bide.out("inbox", "--owner", owner(tmp_path)) == "nothing is due\n"
+
+
+def test_events_follow_once_leaves_at_the_first_message(bide: Shell, tmp_path: Path) -> None:
+    words = bide.command("events", "--follow", "--once", "--json", "--owner", owner(tmp_path))
+    with subprocess.Popen(words, env=bide.env, stdout=subprocess.PIPE) as waiting:
+        job = bide.background("exit 2", "--owner", owner(tmp_path))
+        out, _ = waiting.communicate(timeout=10)
+    (told,) = json.loads(out)["notices"]
+    assert (told["job"], told["exit_code"]) == (job, 2)
+    assert waiting.returncode == 0
+
+
+def test_events_follow_gives_up_after_its_time(bide: Shell, tmp_path: Path) -> None:
+    done = bide("events", "--follow", "--timeout", "50ms", "--owner", owner(tmp_path))
+    assert (done.returncode, done.stdout) == (75, b"")
+
+
+def test_a_consumer_that_dies_before_it_printed_is_told_again(bide: Shell, tmp_path: Path) -> None:
+    job = ended(bide, owner(tmp_path))
+    reader, writer = os.pipe()
+    with open(f"/proc/self/fd/{writer}", "wb", buffering=0) as full:
+        os.set_blocking(full.fileno(), False)
+        while True:
+            if full.write(b"x" * 4096) is None:
+                break
+        os.set_blocking(full.fileno(), True)
+        # It has the message and cannot print it.
+        stuck = subprocess.Popen(
+            bide.command("events", "--follow", "--owner", owner(tmp_path)), env=bide.env, stdout=full
+        )
+        try:
+            stuck.wait(0.5)
+        except subprocess.TimeoutExpired:
+            stuck.send_signal(signal.SIGKILL)
+        stuck.wait(5)
+    os.close(reader)
+    os.close(writer)
+    assert f"{job} exited with 4" in bide.out("events", "--owner", owner(tmp_path))
+
+
+def test_events_as_somebody_else_sees_everybody(bide: Shell, tmp_path: Path) -> None:
+    name = f"board-{tmp_path.name}"
+    assert bide.out("events", "--as", name, "--owner", owner(tmp_path)) == ""
+    ended(bide, owner(tmp_path))
+    assert "exited with 4" in bide.out("events", "--as", name, "--owner", owner(tmp_path))
+    assert f"{name}: 0 due" in bide.out("inbox", "--all")
+
+
+def hook(bide: Shell, point: str, tmp_path: Path, client: str = "claude", session: str = "s1") -> dict[str, Any]:
+    given = json.dumps({"session_id": session, "cwd": str(tmp_path), "hook_event_name": point}).encode()
+    done = bide("hook", point, "--client", client, stdin=given)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout) if done.stdout else {}
+
+
+@pytest.mark.parametrize(("client", "name"), [("claude", "claude-code"), ("codex", "codex-mcp-client")])
+def test_the_stop_hook_keeps_the_agent_going_while_there_is_news_and_then_lets_it_rest(
+    bide: Shell, tmp_path: Path, client: str, name: str
+) -> None:
+    assert hook(bide, "stop", tmp_path, client) == {}
+    job = ended(bide, owner_of(name, str(tmp_path)))
+    said = hook(bide, "stop", tmp_path, client)
+    assert said["decision"] == "block"
+    assert job in str(said["reason"])
+    assert hook(bide, "stop", tmp_path, client) == {}
+    assert bide.json("inbox", "--owner", owner_of(name, str(tmp_path)))["notices"] == []
+
+
+def test_the_prompt_hook_puts_the_news_beside_the_prompt(bide: Shell, tmp_path: Path) -> None:
+    job = ended(bide, owner_of("claude-code", str(tmp_path)))
+    said = hook(bide, "prompt", tmp_path)["hookSpecificOutput"]
+    assert said["hookEventName"] == "UserPromptSubmit"
+    assert job in str(said["additionalContext"])
+
+
+def test_what_a_session_was_handed_last_is_due_again_when_it_ends(bide: Shell, tmp_path: Path) -> None:
+    job = ended(bide, owner_of("claude-code", str(tmp_path)))
+    assert job in str(hook(bide, "prompt", tmp_path))
+    assert hook(bide, "stop", tmp_path, session="s2") == {}
+    assert hook(bide, "session-end", tmp_path) == {}
+    assert job in str(hook(bide, "stop", tmp_path, session="s2"))
+
+
+def test_a_hook_without_a_daemon_or_with_nonsense_says_nothing(tmp_path: Path) -> None:
+    bide = Shell(tmp_path / "none", tmp_path)
+    done = bide("hook", "stop", "--client", "claude", stdin=b"[nonsense")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert not (tmp_path / "none").exists()
+
+
+def test_hooks_install_keeps_what_is_there_and_remove_takes_only_ours(bide: Shell, tmp_path: Path) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    mine = {"model": "x", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}
+    path.write_text(json.dumps(mine))
+    for _ in range(2):
+        assert str(path) in bide.out("hooks", "install", "claude")
+    found = json.loads(path.read_text())
+    assert found["model"] == "x"
+    commands = [hook["command"] for group in found["hooks"]["Stop"] for hook in group["hooks"]]
+    assert commands[0] == "mine"
+    assert len(commands) == 2
+    assert commands[1].endswith(" hook stop --client claude")
+    assert set(found["hooks"]) == {"Stop", "UserPromptSubmit", "SessionEnd"}
+    bide.out("hooks", "remove", "claude")
+    assert json.loads(path.read_text()) == mine
+
+
+def test_hooks_install_for_codex_writes_its_own_file(bide: Shell, tmp_path: Path) -> None:
+    done = bide("hooks", "install", "codex", HOME=str(tmp_path))
+    assert done.returncode == 0, done
+    found = json.loads((tmp_path / ".codex" / "hooks.json").read_text())
+    assert set(found["hooks"]) == {"Stop", "UserPromptSubmit"}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"hooks": {"Stop": 1}}'])
+def test_a_configuration_that_cannot_be_read_is_left_alone(bide: Shell, tmp_path: Path, text: str) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    done = bide("hooks", "install", "claude")
+    assert done.returncode != 0
+    assert b"nothing was written" in done.stderr
+    assert path.read_text() == text
+
+
+def test_a_run_says_what_is_told_of_it(bide: Shell, tmp_path: Path) -> None:
+    whose = owner(tmp_path)
+    bide.background("true", "--owner", whose, "--notify", "no-success")
+    failed = bide.background("false", "--owner", whose, "--notify", "no-success")
+    words = ("events", "--follow", "--once", "--json", "--owner", whose)
+    assert [one["job"] for one in bide.json(*words)["notices"]] == [failed]
+
+
+def test_a_word_that_is_nothing_to_be_told_of_is_refused(bide: Shell) -> None:
+    done = bide("run", "--notify", "sucess", "--", "true")
+    assert done.returncode == 2
+    assert b"'sucess' is nothing to be told of" in done.stderr

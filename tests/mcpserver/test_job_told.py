@@ -1,0 +1,60 @@
+"""The toolset `job`: what its answers acknowledge, and what it reports while it waits."""
+
+from pathlib import Path
+
+import anyio
+from tests.mcpserver.clients import Agent, agent
+from tests.mcpserver.test_riding import settled
+from tests.support.gates import Gate
+
+from bide.api import Jobs
+
+OWNER = "ann"
+
+
+async def started(ai: Agent, command: str) -> None:
+    await ai.data("bash", command=command, **{"async": True})
+
+
+async def due(jobs: Jobs) -> int:
+    return sum(one.due for one in await jobs.outbox.list() if one.consumer == OWNER)
+
+
+async def test_39_a_poll_reply_acknowledges_each_job_that_is_over_in_it(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with agent(jobs_here, tmp_path, owner=OWNER, tools=("job",)) as ai:
+        await started(ai, "yes | head -c 100000")
+        await settled(jobs_here, OWNER)
+        await ai.data("job", poll=["bg_1"])
+        await ai.data("job", list=True)
+        assert await due(jobs_here) == 0
+
+
+async def test_40_a_list_acknowledges_what_it_showed_whole_and_nothing_else(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with agent(jobs_here, tmp_path, owner=OWNER, tools=("job",)) as ai:
+        await started(ai, "yes | head -c 100000")
+        await settled(jobs_here, OWNER)
+        await ai.data("job", list=True)
+        await ai.data("job", list=True)
+        assert await due(jobs_here) == 1
+        await started(ai, "echo short")
+        while await due(jobs_here) < 2:  # noqa: ASYNC110 - the row follows the end
+            await anyio.sleep(0.01)
+        await ai.data("job", list=True)
+        await ai.data("job", list=True)
+        assert await due(jobs_here) == 1
+
+
+async def test_30_a_poll_reports_at_once_and_every_half_second(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
+    heard: list[float] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+        heard.append(progress)
+        if len(heard) == 3:
+            gate.open()
+
+    async with agent(jobs_here, tmp_path, owner=OWNER, tools=("job",)) as ai:
+        await started(ai, gate.wait)
+        await ai.client.call_tool("job", {"poll": ["bg_1"]}, progress_callback=report)
+    assert heard[0] < 0.4
+    assert 0.4 < heard[1] < 0.9
+    assert len(heard) <= 4

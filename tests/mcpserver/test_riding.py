@@ -1,0 +1,85 @@
+"""What is due to an agent rides on the next tool answer, once."""
+
+from pathlib import Path
+
+import anyio
+from tests.mcpserver.clients import Agent, agent, text_of
+from tests.support.gates import Gate
+
+from bide.api import Jobs
+from bide.mcpserver.tool import Json
+
+
+async def settled(jobs: Jobs, owner: str) -> None:
+    """Return when something is due to this owner."""
+    with anyio.fail_after(5):
+        while not any(one.consumer == owner and one.due for one in await jobs.outbox.list()):  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+
+
+async def started(ai: Agent, command: str, **more: object) -> str:
+    return (await ai.data("run", command=command, background=True, **more))["job"]
+
+
+async def test_36_an_end_rides_on_the_next_answer_in_text_and_in_data_and_is_not_repeated(
+    jobs_here: Jobs, tmp_path: Path
+) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        job = await started(ai, "echo broken >&2; exit 7", name="check")
+        await settled(jobs_here, "ann")
+        answer = await ai.ask("jobs", name="nothing")
+        text = text_of(answer)
+        data: Json = answer.structured_content or {}
+        assert f"{job} (check) exited with 7" in text
+        assert "| broken" in text
+        (told,) = data["notices"]
+        assert (told["job"], told["what"], told["exit_code"], told["extract"]) == (job, "failed", 7, "broken")
+        again = await ai.data("jobs", name="nothing")
+        assert "notices" not in again
+
+
+async def test_what_an_answer_tells_by_itself_does_not_ride_on_it_or_on_the_next(
+    jobs_here: Jobs, tmp_path: Path
+) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        assert "notices" not in await ai.data("run", command="true")
+        job = await started(ai, "true")
+        assert "notices" not in await ai.data("await", jobs=[job])
+        assert "notices" not in await ai.data("jobs")
+
+
+async def test_an_answer_that_was_never_followed_by_a_call_is_told_again_to_the_next_client(
+    jobs_here: Jobs, tmp_path: Path
+) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        job = await started(ai, "true")
+        await settled(jobs_here, "ann")
+        assert len((await ai.data("jobs", name="nothing"))["notices"]) == 1
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        (told,) = (await ai.data("jobs", name="nothing"))["notices"]
+        assert told["job"] == job
+
+
+async def test_47_two_agents_are_told_of_their_own_jobs_alone(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ann, agent(jobs_here, tmp_path, owner="bob") as bob:
+        await started(ann, "true")
+        await settled(jobs_here, "ann")
+        assert "notices" not in await bob.data("jobs")
+        assert len((await ann.data("jobs"))["notices"]) == 1
+
+
+async def test_38_a_wait_that_gave_up_has_told_nothing(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        job = await started(ai, gate.wait)
+        assert (await ai.data("await", jobs=[job], timeout=0))["met"] == "timeout"
+        gate.open()
+        await settled(jobs_here, "ann")
+        assert [one["job"] for one in (await ai.data("jobs", name="nothing"))["notices"]] == [job]
+
+
+async def test_a_call_that_is_refused_still_brings_what_is_due_later(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        job = await started(ai, "true")
+        await settled(jobs_here, "ann")
+        await ai.refusal("logs", job="nothing-of-that-name")
+        assert [one["job"] for one in (await ai.data("jobs", name="nothing"))["notices"]] == [job]

@@ -1,0 +1,192 @@
+"""Sinks: a webhook, a command and the desktop are told once, tried again until they accept, and never after."""
+
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from tests.support import homes
+
+from bide.api import Jobs
+from bide.model.errors import BadSettings
+
+
+class Receiver:
+    """A webhook's other side: keeps what it was sent and answers as told."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.raw: list[bytes] = []
+        self.statuses: list[int] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.raw.append(body)
+                outer.bodies.append(json.loads(body))
+                outer.headers.append({key.lower(): value for key, value in self.headers.items()})
+                self.send_response(outer.statuses.pop(0) if outer.statuses else 204)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's own
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}/hook"
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    thread = threading.Thread(target=receiver.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield receiver
+    receiver.server.shutdown()
+    receiver.server.server_close()
+    thread.join()
+
+
+@asynccontextmanager
+async def with_sink(home: Path, lines: str) -> AsyncGenerator[Jobs]:
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(f"[outbox.sinks.one]\ngather = '0.05s'\n{lines}\n")
+    async with homes.local(home) as jobs:
+        yield jobs
+
+
+async def until(holds: Callable[[], object]) -> None:
+    with anyio.fail_after(10):
+        while not holds():  # noqa: ASYNC110 - a server in a thread tells nobody
+            await anyio.sleep(0.01)
+
+
+async def test_a_webhook_gets_one_signed_message_for_what_happened_together(home: Path, receiver: Receiver) -> None:
+    async with with_sink(home, f"webhook = '{receiver.url}'\nsecret = 'hush'") as jobs:
+        ids = {(await jobs.run("exit 1", background=True)).job.id for _ in range(3)}
+        await until(lambda: len({one["job"] for body in receiver.bodies for one in body["notices"]}) == 3)
+        assert {one["job"] for body in receiver.bodies for one in body["notices"]} == ids
+        assert sum(len(body["notices"]) for body in receiver.bodies) == 3
+        at, _, signed = receiver.headers[0]["bide-signature"].removeprefix("t=").partition(",v1=")
+        expected = hmac.new(b"hush", f"{at}.".encode() + receiver.raw[0], hashlib.sha256).hexdigest()
+        assert signed == expected
+        assert receiver.headers[0]["bide-delivery"] == receiver.bodies[0]["delivery"]
+
+
+async def test_41_a_webhook_that_refuses_is_tried_again_and_42_one_that_accepted_never(
+    home: Path, receiver: Receiver
+) -> None:
+    receiver.statuses = [500]
+    async with with_sink(home, f"webhook = '{receiver.url}'") as jobs:
+        job = (await jobs.run("exit 1", background=True)).job.id
+        await until(lambda: len(receiver.bodies) == 1)
+        await until(lambda: len(receiver.bodies) == 2)
+        assert [body["notices"][0]["job"] for body in receiver.bodies] == [job, job]
+        assert receiver.bodies[0]["delivery"] == receiver.bodies[1]["delivery"]
+        await jobs.run("exit 2", background=True)
+        await until(lambda: len(receiver.bodies) == 3)
+        assert [one["job"] for one in receiver.bodies[2]["notices"]] != [job]
+        (outlook,) = [one for one in await jobs.outbox.list() if one.consumer == "sink:one"]
+        assert outlook.due == 0
+
+
+async def test_48_while_a_sink_fails_the_outlook_says_when_it_is_tried_again(home: Path) -> None:
+    async with with_sink(home, "webhook = 'http://127.0.0.1:1/nobody'") as jobs:
+        job = (await jobs.run("exit 1", background=True)).job.id
+        with anyio.fail_after(10):
+            while True:
+                (outlook,) = [one for one in await jobs.outbox.list() if one.consumer == "sink:one"]
+                if outlook.next_retry_at is not None:
+                    break
+                await anyio.sleep(0.01)
+        assert outlook.jobs == (job,)
+
+
+async def test_what_a_sink_did_not_accept_is_told_after_a_restart(home: Path, receiver: Receiver) -> None:
+    async with with_sink(home, "webhook = 'http://127.0.0.1:1/nobody'") as jobs:
+        job = (await jobs.run("exit 1", background=True)).job.id
+        await jobs.outbox.pull("user", timeout=None)
+    async with with_sink(home, f"webhook = '{receiver.url}'"):
+        await until(lambda: receiver.bodies)
+        assert receiver.bodies[0]["notices"][0]["job"] == job
+
+
+async def test_a_sink_is_not_told_what_its_owner_was_told(home: Path, receiver: Receiver) -> None:
+    async with with_sink(home, f"webhook = '{receiver.url}'") as jobs:
+        await jobs.run("exit 1")
+        second = (await jobs.run("exit 2", background=True)).job.id
+        await until(lambda: receiver.bodies)
+        assert [one["job"] for body in receiver.bodies for one in body["notices"]] == [second]
+
+
+async def test_a_sink_that_wants_all_is_told_all(home: Path, receiver: Receiver) -> None:
+    async with with_sink(home, f"webhook = '{receiver.url}'\nall = true") as jobs:
+        job = (await jobs.run("exit 1")).job.id
+        await until(lambda: receiver.bodies)
+        assert receiver.bodies[0]["notices"][0]["job"] == job
+
+
+async def test_a_sink_has_flags_and_an_owner(home: Path, receiver: Receiver) -> None:
+    async with with_sink(home, f"webhook = '{receiver.url}'\nowner = 'ann'\non_success = false") as jobs:
+        await jobs.run("exit 1", background=True)
+        await jobs.run("true", background=True, owner="ann")
+        job = (await jobs.run("exit 3", background=True, owner="ann")).job.id
+        await until(lambda: receiver.bodies)
+        assert [one["job"] for body in receiver.bodies for one in body["notices"]] == [job]
+
+
+async def test_a_command_gets_the_message_on_its_stdin_and_nobody_is_told_of_it(home: Path, tmp_path: Path) -> None:
+    line = f"command = ['sh', '-c', 'cat > {tmp_path}/got.new && mv {tmp_path}/got.new {tmp_path}/got']"
+    async with with_sink(home, line) as jobs:
+        job = (await jobs.run("exit 5", background=True)).job.id
+        await until((tmp_path / "got").exists)
+        told = json.loads((tmp_path / "got").read_text())
+        assert [(one["job"], one["exit_code"]) for one in told["notices"]] == [(job, 5)]
+        assert [one.consumer for one in await jobs.outbox.list() if one.due] == ["user"]
+
+
+async def test_the_desktop_is_told_by_notify_send(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "bin" / "notify-send"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/shown.new && mv {tmp_path}/shown.new {tmp_path}/shown\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    async with with_sink(home, "desktop = true") as jobs:
+        job = (await jobs.run("exit 5", background=True, name="a")).job.id
+        await until((tmp_path / "shown").exists)
+        shown = (tmp_path / "shown").read_text().splitlines()
+        assert shown[:4] == ["--app-name=bide", "--urgency=critical", "--", f"{job} (a) exited with 5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[outbox.sinks.one]\nowner = 'a'", "needs one of webhook, command or desktop"),
+        ("[outbox.sinks.one]\nwebhook = 'ftp://x'", "must be an http or https URL"),
+        ("[outbox.sinks.one]\ndesktop = 'yes'", "must be true or false"),
+        ("[outbox.sinks]\none = 1", "must be a section"),
+        ("[outbox]\non_sucess = true", "did you mean outbox.on_success"),
+        ("[outbox]\non_success = 1", "must be true or false"),
+        ("[outbox]\nstalled_after = 5", "must be a time"),
+    ],
+)
+async def test_settings_that_cannot_be_meant_are_refused_by_name(home: Path, text: str, says: str) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text(text)
+    with pytest.raises(BadSettings, match=says):
+        async with homes.local(home):
+            pass
