@@ -54,10 +54,8 @@ class Dialect(Protocol):
 
 def of(path: str, query: str, body: Json) -> Dialect | Json | None:
     """The request that this is; or its answer, where the script has no say; or nothing that we know."""
-    if path.endswith("/count_tokens"):
-        return {"input_tokens": 10}
-    if path.endswith(":countTokens"):
-        return {"totalTokens": 10}
+    if path.endswith(("/count_tokens", ":countTokens")):
+        return {"input_tokens": 10, "totalTokens": 10}
     if path.endswith("/messages"):
         return Anthropic(body)
     if path.endswith("/responses"):
@@ -101,7 +99,7 @@ class Anthropic:
         }
         if not self.streams:
             return json.dumps({**message, "content": [block], "stop_reason": stop}).encode()
-        empty = {**block, "text": ""} if isinstance(reply, Say) else {**block, "input": {}}
+        empty: Json = {**block, "text": ""} if isinstance(reply, Say) else {**block, "input": {}}
         return _events(
             {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
             {"type": "content_block_start", "index": 0, "content_block": empty},
@@ -169,8 +167,14 @@ class OpenAi:
     @staticmethod
     def _item(reply: Reply, number: int) -> Json:
         if isinstance(reply, Say):
-            content = [{"type": "output_text", "text": reply.text, "annotations": []}]
-            return {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed", "content": content}
+            content: list[Json] = [{"type": "output_text", "text": reply.text, "annotations": []}]
+            return {
+                "type": "message",
+                "id": f"msg_{number}",
+                "role": "assistant",
+                "status": "completed",
+                "content": content,
+            }
         group, _, name = reply.tool.rpartition(".")
         return {
             "type": "function_call",
@@ -210,7 +214,12 @@ class Gemini:
             if isinstance(reply, Say)
             else {"functionCall": {"id": f"call_{next(_IDS)}", "name": reply.tool, "args": dict(reply.arguments)}}
         )
-        counts = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15, "cachedContentTokenCount": 3}
+        counts = {
+            "promptTokenCount": 10,
+            "candidatesTokenCount": 5,
+            "totalTokenCount": 15,
+            "cachedContentTokenCount": 3,
+        }
         candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
         found = {"candidates": [candidate], "usageMetadata": counts}
         return b"data: %s\n\n" % json.dumps(found).encode() if self.streams else json.dumps(found).encode()
@@ -221,4 +230,6 @@ def _blocks(content: str | list[Json]) -> list[Json]:
 
 
 def _events(*events: Json) -> bytes:
-    return b"".join(b"event: %s\ndata: %s\n\n" % (event["type"].encode(), json.dumps(event).encode()) for event in events)
+    return b"".join(
+        b"event: %s\ndata: %s\n\n" % (event["type"].encode(), json.dumps(event).encode()) for event in events
+    )

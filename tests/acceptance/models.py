@@ -28,7 +28,6 @@ class Model(ThreadingHTTPServer):
         self.seen: list[Seen] = []
         self.hold = threading.Event()
         self.hold.set()
-        self.closing = False
 
     @property
     def url(self) -> str:
@@ -44,8 +43,6 @@ class Model(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: Model
-
     def do_HEAD(self) -> None:
         self._answer(200, "application/json", b"")
 
@@ -63,6 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, "application/json", json.dumps(dialect).encode())
             return
         kind = "text/event-stream" if dialect.streams else "application/json"
+        assert isinstance(self.server, Model)
         self._answer(200, kind, dialect.answer(self.server.reply(dialect.seen())))
 
     def _answer(self, status: int, kind: str, data: bytes) -> None:
@@ -75,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
             if self.command != "HEAD":
                 self.wfile.write(data)
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base's
         """Say nothing."""
 
 
