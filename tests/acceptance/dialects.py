@@ -39,7 +39,16 @@ class Use:
     arguments: Mapping[str, Any]
 
 
-Reply = Say | Use
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The model's server refuses the request."""
+
+    status: int
+    kind: str
+    message: str
+
+
+Reply = Say | Use | Refuse
 
 
 class Dialect(Protocol):
@@ -49,7 +58,7 @@ class Dialect(Protocol):
 
     def seen(self) -> Seen: ...
 
-    def answer(self, reply: Reply) -> bytes: ...
+    def answer(self, reply: Say | Use) -> bytes: ...
 
 
 def of(path: str, query: str, body: Json) -> Dialect | Json | None:
@@ -85,7 +94,7 @@ class Anthropic:
                     results.append("".join(one.get("text", "") for one in _blocks(block.get("content", ""))))
         return Seen(tuple(said), tuple(results), frozenset(tool["name"] for tool in self._body.get("tools", ())))
 
-    def answer(self, reply: Reply) -> bytes:
+    def answer(self, reply: Say | Use) -> bytes:
         number = next(_IDS)
         block, delta, stop = self._block(reply, number)
         usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 2}
@@ -110,7 +119,7 @@ class Anthropic:
         )
 
     @staticmethod
-    def _block(reply: Reply, number: int) -> tuple[Json, Json, str]:
+    def _block(reply: Say | Use, number: int) -> tuple[Json, Json, str]:
         if isinstance(reply, Say):
             return {"type": "text", "text": reply.text}, {"type": "text_delta", "text": reply.text}, "end_turn"
         block = {"type": "tool_use", "id": f"toolu_{number}", "name": reply.tool, "input": dict(reply.arguments)}
@@ -143,7 +152,7 @@ class OpenAi:
             elif tool["type"] == "namespace":
                 yield from (f"{tool['name']}.{one['name']}" for one in tool["tools"])
 
-    def answer(self, reply: Reply) -> bytes:
+    def answer(self, reply: Say | Use) -> bytes:
         number = next(_IDS)
         item = self._item(reply, number)
         usage = {
@@ -165,7 +174,7 @@ class OpenAi:
         )
 
     @staticmethod
-    def _item(reply: Reply, number: int) -> Json:
+    def _item(reply: Say | Use, number: int) -> Json:
         if isinstance(reply, Say):
             content: list[Json] = [{"type": "output_text", "text": reply.text, "annotations": []}]
             return {
@@ -208,7 +217,7 @@ class Gemini:
         offered = (one["name"] for tool in self._body.get("tools", ()) for one in tool.get("functionDeclarations", ()))
         return Seen(tuple(said), tuple(results), frozenset(offered))
 
-    def answer(self, reply: Reply) -> bytes:
+    def answer(self, reply: Say | Use) -> bytes:
         part: Json = (
             {"text": reply.text}
             if isinstance(reply, Say)

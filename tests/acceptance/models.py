@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.acceptance import dialects
-from tests.acceptance.dialects import Reply, Say, Seen
+from tests.acceptance.dialects import Refuse, Reply, Say, Seen
 
 Script = Callable[[Seen], Reply]
 """What the model answers to a request that offers it tools. It may wait: each request has a thread."""
@@ -59,9 +59,14 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(dialect, dict):
             self._answer(200, "application/json", json.dumps(dialect).encode())
             return
-        kind = "text/event-stream" if dialect.streams else "application/json"
         assert isinstance(self.server, Model)
-        self._answer(200, kind, dialect.answer(self.server.reply(dialect.seen())))
+        reply = self.server.reply(dialect.seen())
+        if isinstance(reply, Refuse):
+            error = {"type": reply.kind, "code": reply.status, "status": reply.kind, "message": reply.message}
+            self._answer(reply.status, "application/json", json.dumps({"type": "error", "error": error}).encode())
+            return
+        kind = "text/event-stream" if dialect.streams else "application/json"
+        self._answer(200, kind, dialect.answer(reply))
 
     def _answer(self, status: int, kind: str, data: bytes) -> None:
         # Who asked may have been ended meanwhile.
