@@ -5,7 +5,7 @@ VENV := .venv
 INPUTS := pyproject.toml setup.py constraints.txt $(wildcard src/bide/keeper/c/*.[ch])
 PIP := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/bin/python -m pip install --quiet
 
-.PHONY: help run test check conformance clients bench torture clean
+.PHONY: help run test check conformance clients acceptance bench torture clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1:\2/p' Makefile | while IFS=: read -r what why; do printf '%-14s %s\n' "$$what" "$$why"; done
@@ -21,6 +21,9 @@ check: ## format, lint, types, layers
 
 conformance: ## run the MCP conformance suite (installs it from npm into .venv)
 	@scripts/conformance
+
+acceptance: ## try the real claude, codex and gemini with a model on loopback (installs them from npm into .venv: 0.9 GB)
+	@scripts/acceptance $(ARGS)
 
 bench: ## measure, each figure beside its limit
 	@scripts/bench $(ARGS)

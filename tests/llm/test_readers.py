@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -168,6 +169,12 @@ def test_what_a_cli_says_went_wrong_is_the_error(cli: str, kind: str, data: dict
         ("claude", "json", b'[{"type":"system"},{"type":"result","result":"hello"}]', Reading("hello", final=True)),
         ("claude", "json", b"not json", Reading("not json")),
         ("codex", "text", b"hello\n", Reading("hello")),
+        (
+            "codex",
+            "json",
+            b'{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":4,"cache_write_input_tokens":3,"output_tokens":5}}',
+            Reading(tokens=replace(TOKENS, cache_write=3), turns=1, final=True),
+        ),
         (
             "gemini",
             "json",

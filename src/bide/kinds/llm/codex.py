@@ -138,6 +138,7 @@ class Stream(Lines):
                 input=number(self._usage.get("input_tokens")),
                 output=number(self._usage.get("output_tokens")),
                 cache_read=number(self._usage.get("cached_input_tokens")),
+                cache_write=number(self._usage.get("cache_write_input_tokens")),
             ),
             turns=self._turns or None,
             tools=dict(self._tools),

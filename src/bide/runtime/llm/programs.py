@@ -23,7 +23,9 @@ from bide.runtime.core import Core
 from bide.runtime.reading import slice_at
 
 OWNER = "bide"
-_PATIENCE = timedelta(seconds=10)
+_PATIENCE = timedelta(seconds=30)
+"""Gemini CLI needs 8 s for its version on a busy machine."""
+_LATE = 124
 _READ = 256 * 1024
 _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]+)")
 _MORE = ("~/.local/bin", "~/.nvm/versions/node/*/bin", "/usr/local/bin", "/usr/bin")
@@ -38,13 +40,14 @@ class Said:
 
 
 class Programs:
-    """What was found so far. A program that is replaced is asked again."""
+    """What was found so far. A program that is replaced is asked again, and so is one that did not answer in time."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, patience: timedelta = _PATIENCE) -> None:
         """Nothing was asked yet."""
         self._core = core
+        self._patience = patience
         self._known: dict[tuple[str, str, int, int], Installed] = {}
-        self._asking = anyio.Lock()
+        self._asking: dict[tuple[str, str, int, int], anyio.Lock] = {}
 
     async def find(self, cli: Cli, env: Mapping[str, str]) -> Installed:
         """The CLI as it is installed for somebody with this environment."""
@@ -53,12 +56,17 @@ class Programs:
             return Installed(cli.name)
         found = os.stat(path)
         key = (cli.name, path, found.st_mtime_ns, found.st_size)
-        async with self._asking:
-            if key not in self._known:
-                self._known[key] = await self._look(cli, path, env)
-        return self._known[key]
+        async with self._asking.setdefault(key, anyio.Lock()):
+            known = self._known.get(key)
+            if known is not None:
+                return known
+            installed, answered = await self._look(cli, path, env)
+            if answered:
+                self._known[key] = installed
+            return installed
 
-    async def _look(self, cli: Cli, path: str, env: Mapping[str, str]) -> Installed:
+    async def _look(self, cli: Cli, path: str, env: Mapping[str, str]) -> tuple[Installed, bool]:
+        """What it says of itself, and whether it did in time."""
         said: dict[str, Said] = {}
 
         async def look(what: str, words: tuple[str, ...]) -> None:
@@ -69,9 +77,10 @@ class Programs:
             group.start_soon(look, "help", cli.help)
         version = next((line.strip() for line in said["version"].text.splitlines() if line.strip()), "")
         flags = frozenset(_FLAG.findall(said["help"].text)) if said["help"].status == 0 else frozenset[str]()
-        return Installed(cli.name, path, version if said["version"].status == 0 else "", flags)
+        installed = Installed(cli.name, path, version if said["version"].status == 0 else "", flags)
+        return installed, all(one.status != _LATE for one in said.values())
 
-    async def ask(self, command: tuple[str, ...], env: Mapping[str, str], patience: timedelta = _PATIENCE) -> Said:
+    async def ask(self, command: tuple[str, ...], env: Mapping[str, str]) -> Said:
         """Run something short and take what it wrote to stdout."""
         core = self._core
         request = Request(
@@ -81,8 +90,8 @@ class Programs:
             env_defaults=False,
             owner=OWNER,
             label="llm",
-            limits=Limits(timeout=patience, output_bytes=_READ, grace=timedelta(seconds=1)),
-            deadline=patience * 2,
+            limits=Limits(timeout=self._patience, output_bytes=_READ, grace=timedelta(seconds=1)),
+            deadline=self._patience * 2,
         )
         job = (await starting.run(core, request)).job
         try:

@@ -1,0 +1,107 @@
+"""The real command lines use bide's tools: what `bide mcp install` wrote is all that they know of it."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.acceptance.conftest import PATIENCE
+from tests.acceptance.dialects import Reply, Say, Seen, Use
+from tests.acceptance.models import Model, Script
+from tests.support.gates import Gate
+from tests.support.patience import eventually
+
+import bide
+from bide.api import Jobs
+
+APPROVED = 'mcp_servers.bide.default_tools_approval_mode="approve"'
+COMMANDS = {
+    "claude": ["claude", "-p", "build it", "--mcp-config", ".mcp.json", "--allowedTools", "mcp__bide"],
+    "codex": ["codex", "exec", "--skip-git-repo-check", "-c", APPROVED, "build it"],
+    "gemini": ["gemini", "-p", "build it", "--approval-mode", "yolo"],
+}
+REQUESTS = {"claude": 4, "codex": 3, "gemini": 3}
+"""One for each call and one for the answer; Claude Code has to look its tools up first."""
+
+Client = Callable[[], Coroutine[None, None, str]]
+
+
+def tool(seen: Seen, name: str) -> str | None:
+    """A tool of bide's, by the name that the client gave it."""
+    return next((one for one in seen.tools if "bide" in one and one.endswith((f"_{name}", f".{name}"))), None)
+
+
+def builds(gate: Gate) -> Script:
+    """A model that starts a job in the background, awaits it, and says what it was told."""
+
+    def script(seen: Seen) -> Reply:
+        run, wait = tool(seen, "run"), tool(seen, "await")
+        told = [result for result in seen.results if "build" in result]
+        if run is None or wait is None:
+            known = "ToolSearch" in seen.tools and len(seen.results) == 0
+            return Use("ToolSearch", {"query": "select:mcp__bide__run,mcp__bide__await"}) if known else Say("no tools")
+        if not told:
+            command = f"echo building; {gate.wait}; sleep 0.5; echo built with $line"
+            return Use(run, {"command": command, "name": "build", "background": True})
+        if len(told) == 1:
+            gate.open("care")
+            return Use(wait, {"jobs": ["build"]})
+        return Say(f"TOLD {told[-1]}")
+
+    return script
+
+
+@pytest.fixture
+def client(served: Jobs, env: dict[str, str], work: Path, home: Path, cli: str) -> Client:
+    """Runs the client to its end, with bide in its configuration; what it printed."""
+    assert served is not None
+    words = [sys.executable, "-P", "-m", "bide", "mcp", "install", cli, "--home", str(home)]
+    subprocess.run(words, env=env, cwd=work, check=True, capture_output=True)
+
+    async def run() -> str:
+        with anyio.fail_after(PATIENCE):
+            done = await anyio.run_process(COMMANDS[cli], env=env, cwd=work, stdin=subprocess.DEVNULL, check=False)
+        assert done.returncode == 0, done
+        return done.stdout.decode()
+
+    return run
+
+
+async def begin(model: Model, client: Client, home: Path) -> None:
+    """Start the client once in this home, with a model that thinks for as long as bide takes to load."""
+    model.hold.clear()
+    async with anyio.create_task_group() as group:
+        group.start_soon(client)
+        await eventually(
+            lambda: any("tools/list" in kept.read_text() for kept in home.glob("mcp-opening-*.json")), PATIENCE
+        )
+        model.hold.set()
+    model.seen.clear()
+
+
+@pytest.mark.parametrize("cli", COMMANDS)
+async def test_a_client_starts_a_job_and_awaits_it_without_polling(
+    served: Jobs, model: Model, client: Client, gate: Gate, home: Path, cli: str
+) -> None:
+    if cli == "codex":
+        await begin(model, client, home)
+    model.script = builds(gate)
+    said = await client()
+    assert "TOLD" in said
+    assert "built with care" in said
+    assert len(model.seen) == REQUESTS[cli]
+    (job,) = (await served.list(bide.Filter(name="build"))).jobs
+    assert isinstance(job.phase, bide.Ended)
+    assert job.phase.end.status == 0
+
+
+@pytest.mark.parametrize("cli", ["codex"])
+async def test_codex_which_does_not_wait_has_the_tools_at_once_if_it_had_them_before(
+    model: Model, client: Client, home: Path
+) -> None:
+    await begin(model, client, home)
+    await client()
+    (seen,) = model.seen
+    assert tool(seen, "run") is not None
