@@ -8,12 +8,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from bide.mcpserver.screen import COLUMNS, ROWS
-from bide.mcpserver.tool import Call, Json, Tool, flag, number, text
+from bide.mcpserver.tool import Call, Tool
 from bide.mcpserver.toolsets import awaiting
 from bide.mcpserver.toolsets.stateful import Program, Stateful
 from bide.model.handletools import ACTIONS, HandlesSettings, ToolSettings, actions_of
 from bide.model.limits import Limits
 from bide.model.request import Request
+from bide.model.schema import Json, flag, number, text
 
 _TERMINAL = {"LINES": str(ROWS), "COLUMNS": str(COLUMNS)}
 _AROUND: Json = {

@@ -5,49 +5,19 @@ from __future__ import annotations
 import json
 
 from bide.mcpserver.screen import screen_text
-from bide.mcpserver.tool import Answer, Call, Json
-from bide.model.errors import BideError, JobEnded, JobNotFound, NameInUse, QueueFull
+from bide.mcpserver.tool import Answer, Call
+from bide.model.errors import BideError, QueueFull
+from bide.model.handles import error_of, refusal, state_of
 from bide.model.job import Job
-from bide.model.messages import job_to_json
 from bide.model.output import Stream
-from bide.model.phase import Ended, Queued, Reason
+from bide.model.phase import Ended
+from bide.model.schema import Json
 from bide.model.units import show_size
-from bide.model.words import ended_how
 
 LARGEST = 256 * 1024
 """Bytes of output in one answer."""
 _SCREEN_BYTES = 64 * 1024
 """What of a terminal's output is replayed for its screen: many screens full."""
-_SHOWN = 80
-
-
-def state_of(job: Job) -> str:
-    """`pending`, `running`, `waiting` or `stopped`."""
-    if isinstance(job.phase, Ended):
-        return "stopped"
-    if isinstance(job.phase, Queued):
-        return "pending"
-    return "running" if job.facts is None or job.facts.waiting is None else "waiting"
-
-
-def message_of(job: Job) -> str | None:
-    """Why a stopped handle is an error; `None` for one that is not."""
-    if not isinstance(job.phase, Ended) or job.phase.end.success:
-        return None
-    end = job.phase.end
-    if end.reason is Reason.EXITED:
-        return f"Process exited with code {end.exit_code}"
-    return f"Process {ended_how(job_to_json(job))}"
-
-
-def error_of(job: Job, stderr: str) -> Json | None:
-    """The error of a stopped handle: what happened, what it wrote about it, and whether another try may help."""
-    message = message_of(job)
-    if message is None:
-        return None
-    assert isinstance(job.phase, Ended)  # noqa: S101 - only what stopped has a message
-    lost = job.phase.end.reason is Reason.LOST
-    return {"message": message, "trace": [stderr] if stderr else [], "transient": lost}
 
 
 async def row(call: Call, job: Job, ref: str, room: int = LARGEST) -> Json:
@@ -94,15 +64,9 @@ def answer(data: Json) -> Answer:
     return Answer(json.dumps(data, ensure_ascii=False), data)
 
 
-def shown(ref: str) -> str:
-    """A handle's id within a sentence."""
-    plain = ref if ref.isprintable() else repr(ref)[1:-1]
-    return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"
-
-
 def refuse(error: BideError) -> Answer:
     """An error in this vocabulary's words and shape."""
-    message = _refusal(error)
+    message = refusal(error)
     body: Json = {
         "code": error.code,
         "message": message,
@@ -110,13 +74,3 @@ def refuse(error: BideError) -> Answer:
         "transient": isinstance(error, QueueFull),
     }
     return Answer(message, {"error": body}, is_error=True)
-
-
-def _refusal(error: BideError) -> str:
-    if isinstance(error, JobNotFound):
-        return f"Handle `{shown(error.facts['job'])}` not found"
-    if isinstance(error, NameInUse):
-        return f"Handle `{error.facts['name']}` is already active; await or abort it, or choose another ID"
-    if isinstance(error, JobEnded):
-        return f"Handle `{error.facts['job']}` is stopped, so nothing can be applied to it; fetch gives its result"
-    return str(error)

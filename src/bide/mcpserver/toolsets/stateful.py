@@ -9,14 +9,16 @@ from datetime import timedelta
 
 import anyio
 
-from bide.mcpserver import arguments
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, text
-from bide.mcpserver.toolsets.handlestate import answer, refuse, row, shown, state_of
+from bide.mcpserver.tool import Answer, Call, Tool
+from bide.mcpserver.toolsets.handlestate import answer, refuse, row
 from bide.mcpserver.waiting import wait_reporting
+from bide.model import arguments, handles
 from bide.model.errors import BadRequest
-from bide.model.job import ID_PATTERN, NAME_PATTERN, Job
+from bide.model.handles import shown, state_of
+from bide.model.job import Job
 from bide.model.phase import Ended, Queued, Reason
 from bide.model.request import Request
+from bide.model.schema import Json
 from bide.model.until import Until
 from bide.model.waiting import Mode
 
@@ -24,13 +26,6 @@ SETTLE = timedelta(milliseconds=100)
 """Output is awaited until nothing came for this long."""
 SETTLE_LONGEST = 1.0
 ABORT_GRACE = timedelta(seconds=2)
-_INPUT: Json = {
-    "anyOf": [
-        *({"type": kind} for kind in ("string", "number", "boolean", "null")),
-        {"type": "object", "additionalProperties": True},
-    ],
-    "description": "text for its input; null ends the input",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +47,15 @@ class Stateful:
     def __init__(self, program: Program) -> None:
         """Nothing is remembered: handles are jobs."""
         self._program = program
-        self._forms = _forms(program)
+        self._forms = handles.forms(program.fields, program.required, program.actions)
         self._acts = {"spawn": self._spawn, "fetch": _fetch, "apply": _apply, "abort": _abort}
 
     def tool(self, *, combinators: bool) -> Tool:
         """The tool as clients see it; with `combinators`, also which fields go with which action."""
-        action = text("leave it out to run to completion in this call", enum=list(self._program.actions))
-        together: Json = {"action": action}
-        for form in self._forms.values():
-            for key, one in form["properties"].items():
-                together.setdefault(key, one)
         return Tool(
             self._program.name,
-            _described(self._program),
-            fields((), **together),
+            handles.described(self._program.description, self._program.actions),
+            handles.flattened(self._forms),
             self.act,
             destructive=True,
             refuse=refuse,
@@ -77,8 +67,7 @@ class Stateful:
         action = given.get("action", "")
         stray = [key for key in ("id", "input") if key in given] if not action else []
         if stray:
-            detail = f"{stray[0]!r} goes with an 'action': {', '.join(self._program.actions)}"
-            raise BadRequest(detail=f"{detail}; without one the call runs to completion and leaves no handle")
+            raise handles.stray_refusal(stray[0], self._program.actions)
         wrong = arguments.fault(given, self._forms[action])
         if wrong is not None:
             said = f"{action}: {wrong.sentence}" if action else wrong.sentence
@@ -86,10 +75,7 @@ class Stateful:
         return await (self._acts[action](call, given) if action else self._one_shot(call, given))
 
     async def _spawn(self, call: Call, given: Json) -> Answer:
-        ref = given["id"]
-        if not NAME_PATTERN.match(ref) or ID_PATTERN.match(ref):
-            detail = f"`{shown(ref)}` cannot be a handle ID; use 1 to 64 letters, digits, '.', '_' or '-'"
-            raise BadRequest(detail=f"{detail}, beginning with a letter or digit, and not of the form of a job's id")
+        ref = handles.check_handle_id(given["id"])
         job = await self._start(call, given, ref)
         if isinstance(job.phase, Ended) and job.phase.end.reason is Reason.SPAWN_FAILED:
             return answer(await row(call, job, ref))
@@ -122,30 +108,6 @@ class Stateful:
         ran = await call.jobs.run(request)
         call.own.arrivals.ring()
         return ran.job
-
-
-def _described(program: Program) -> str:
-    later = ", ".join(program.actions[1:])
-    pattern = "Spawn with an id of your choice, then await that id" + (f"; on it go {later}." if later else ".")
-    return f"{program.description} {pattern}".strip()
-
-
-def _forms(program: Program) -> dict[str, Json]:
-    """The fields of each action; those of a call without one under the empty name."""
-    any_id = text("the handle's id", minLength=1)
-    own_id = text("Handle ID for this tool instance. Must be unique across active handles.", minLength=1)
-    forms = {
-        "spawn": ({"id": own_id, **program.fields}, ("id", *program.required)),
-        "fetch": ({"id": any_id}, ("id",)),
-        "apply": ({"id": any_id, "input": _INPUT}, ("id", "input")),
-        "abort": ({"id": any_id}, ("id",)),
-    }
-    acting = {
-        action: fields(("action", *required), action=text(const=action), **taken)
-        for action, (taken, required) in forms.items()
-        if action in program.actions
-    }
-    return {**acting, "": fields(program.required, **program.fields)}
 
 
 async def handle(call: Call, ref: str) -> Job:
