@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bide.model import task
 from bide.model.errors import BadRequest, BideError, JobEnded, JobNotFound, NameInUse
 from bide.model.handletools import ACTIONS
 from bide.model.job import ID_PATTERN, NAME_PATTERN, Job
@@ -120,6 +121,8 @@ def error_of(job: Job, stderr: str) -> Json | None:
     if message is None:
         return None
     assert isinstance(job.phase, Ended)  # noqa: S101 - only what stopped has a message
+    if job.spec.kind == task.NAME and job.phase.end.reason is Reason.EXITED:
+        message = stderr.strip().rpartition("\n")[2] or message
     lost = job.phase.end.reason is Reason.LOST
     return {"message": message, "trace": [stderr] if stderr else [], "transient": lost}
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterable
 from datetime import timedelta
 
+from bide.agents.rows import LARGEST, row
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import core, runs
-from bide.mcpserver.toolsets.handlestate import LARGEST, answer, refuse, row
+from bide.mcpserver.toolsets.handlestate import answer, refuse
 from bide.mcpserver.waiting import reporting
 from bide.model import handles
 from bide.model.errors import BadRequest
@@ -85,6 +86,6 @@ async def _told(call: Call, names: dict[str, str], found: dict[str, Job]) -> Jso
     left = [job for job in found.values() if not isinstance(job.phase, Ended)]
     room = LARGEST // max(len(over), 1)
     return {
-        "completed": [await row(call, job, names[job.id], room) for job in over],
+        "completed": [await row(call.jobs, job, names[job.id], room) for job in over],
         "pending": [{"id": names[job.id], "state": state_of(job)} for job in left],
     }

@@ -7,25 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-import anyio
-
+from bide.agents import acting
+from bide.agents.rows import row
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.mcpserver.toolsets.handlestate import answer, refuse, row
+from bide.mcpserver.toolsets.handlestate import answer, refuse
 from bide.mcpserver.waiting import wait_reporting
 from bide.model import arguments, handles
 from bide.model.errors import BadRequest
-from bide.model.handles import shown, state_of
 from bide.model.job import Job
 from bide.model.phase import Ended, Queued, Reason
 from bide.model.request import Request
 from bide.model.schema import Json
 from bide.model.until import Until
 from bide.model.waiting import Mode
-
-SETTLE = timedelta(milliseconds=100)
-"""Output is awaited until nothing came for this long."""
-SETTLE_LONGEST = 1.0
-ABORT_GRACE = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +72,14 @@ class Stateful:
         ref = handles.check_handle_id(given["id"])
         job = await self._start(call, given, ref)
         if isinstance(job.phase, Ended) and job.phase.end.reason is Reason.SPAWN_FAILED:
-            return answer(await row(call, job, ref))
+            return answer(await row(call.jobs, job, ref))
         return answer({"id": ref, "state": "pending" if isinstance(job.phase, Queued) else "running"})
 
     async def _one_shot(self, call: Call, given: Json) -> Answer:
         job = await self._start(call, given, None)
         longest = timedelta(seconds=call.longest)
         (job,) = (await wait_reporting(call, [job.id], Mode.ALL, Until(), longest)).jobs
-        data = await row(call, await call.jobs.get(job.id), job.id)
+        data = await row(call.jobs, await call.jobs.get(job.id), job.id)
         if data["state"] != "stopped":
             following = json.dumps({"all": [job.id]})
             return answer({**data, "note": f"it takes longer than this call may; it goes on: await {following}"})
@@ -117,55 +111,14 @@ async def handle(call: Call, ref: str) -> Job:
 
 
 async def _fetch(call: Call, given: Json) -> Answer:
-    job = await handle(call, given["id"])
-    if job.spec.pty and not isinstance(job.phase, Ended):
-        await _settled(call, job, await _size(call, job))
-        job = await call.jobs.get(job.id)
-    return answer(await row(call, job, given["id"]))
+    return answer(await acting.fetch(call.jobs, await handle(call, given["id"]), given["id"]))
 
 
 async def _apply(call: Call, given: Json) -> Answer:
-    ref, value = given["id"], given["input"]
-    job = await handle(call, ref)
-    if isinstance(job.phase, Ended):
-        detail = f"Handle `{shown(ref)}` is stopped, so nothing can be applied to it; fetch gives its result"
-        raise BadRequest(detail=detail)
-    if not (job.spec.stdin or job.spec.pty):
-        raise BadRequest(detail=f"Handle `{shown(ref)}` was spawned without stdin; abort it and spawn it with stdin")
-    before = await _size(call, job)
-    await call.jobs.send(job.id, data=_input(job, value), eof=value is None, key=call.key)
-    await _settled(call, job, before)
-    return answer(await row(call, await call.jobs.get(job.id), ref))
-
-
-def _input(job: Job, value: object) -> bytes:
-    """What is written: an answer to a question is a whole line, and everything else is what it is."""
-    if value is None:
-        return b""
-    said = value if isinstance(value, str) else json.dumps(value)
-    asked = not job.spec.pty and state_of(job) == "waiting" and job.facts is not None and bool(job.facts.waiting)
-    return (f"{said}\n" if asked and not said.endswith("\n") else said).encode("utf-8", "replace")
+    job = await handle(call, given["id"])
+    return answer(await acting.apply(call.jobs, job, given["id"], given["input"], call.key))
 
 
 async def _abort(call: Call, given: Json) -> Answer:
     job = await handle(call, given["id"])
-    killed = await call.jobs.kill(job.id, grace=ABORT_GRACE, by=call.caller.owner)
-    data = await row(call, killed.job, given["id"])
-    if not killed.verified_empty:
-        left = ", ".join(f"{one.pid} ({one.command})" for one in killed.survivors)
-        data["note"] = f"still alive: {left}"
-    return answer(data)
-
-
-async def _size(call: Call, job: Job) -> int:
-    return (await call.jobs.read(job.id, limit=1)).size
-
-
-async def _settled(call: Call, job: Job, offset: int) -> None:
-    """Let output come until there was none for a moment."""
-    with anyio.move_on_after(SETTLE_LONGEST):
-        while True:
-            piece = await call.jobs.read(job.id, offset=offset, follow=SETTLE)
-            if not piece.data:
-                return
-            offset = piece.next
+    return answer(await acting.abort(call.jobs, job, given["id"], call.caller.owner))
