@@ -141,3 +141,9 @@ async def test_many_coroutines_are_jobs_at_once(local: Jobs) -> None:
         await local.wait(ids)
         assert [(await local.read(one)).data.decode() for one in ids] == ids
         await eventually(lambda: not tasks.running)
+
+
+async def test_what_is_raised_while_tasks_are_open_arrives_as_it_is(local: Jobs) -> None:
+    with pytest.raises(bide.BideError, match="no job"):
+        async with open_tasks(local):
+            await local.get("nobody")

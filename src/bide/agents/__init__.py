@@ -8,10 +8,12 @@ async with bide.connect() as jobs, agents.coordinate(jobs, tools, owner="my-agen
 from bide.agents.calls import Call, Response
 from bide.agents.context import Cancellation, Context
 from bide.agents.coordinator import Coordinator, coordinate
+from bide.agents.delivery import News
 from bide.agents.handles import Handles
 from bide.agents.registry import Tools
 from bide.agents.tasks import Channel, Tasks, open_tasks
 from bide.agents.tool import Tool
+from bide.agents.turnend import Inquire, TurnEnd
 from bide.model.handletools import ToolSettings
 from bide.model.spawning import Lifecycle, Notifications, Spawn
 from bide.model.task import progress
@@ -23,7 +25,9 @@ __all__ = [
     "Context",
     "Coordinator",
     "Handles",
+    "Inquire",
     "Lifecycle",
+    "News",
     "Notifications",
     "Response",
     "Spawn",
@@ -31,6 +35,7 @@ __all__ = [
     "Tool",
     "ToolSettings",
     "Tools",
+    "TurnEnd",
     "coordinate",
     "open_tasks",
     "progress",

@@ -11,17 +11,20 @@ import anyio
 from bide.agents import acting, awaiting
 from bide.agents.calls import Answer, Call, Response, of_data
 from bide.agents.context import Cancellation, Context
+from bide.agents.delivery import News, due
 from bide.agents.handles import Handles
 from bide.agents.registry import Tools
 from bide.agents.starting import Starting
 from bide.agents.tasks import open_tasks
 from bide.agents.tool import Tool
+from bide.agents.turnend import Ending, Inquire, Policy, TurnEnd
 from bide.api import Jobs
 from bide.model import arguments
 from bide.model.errors import BadRequest, BideError
 from bide.model.fitting import fitted
 from bide.model.handles import AWAIT, check_handle_id, refusal, stray_refusal
 from bide.model.schema import Json
+from bide.model.spawning import Lifecycle
 
 Permit = Callable[[Call], Awaitable[bool]]
 """Whether a call may start something; asked for at a spawn and at a call without an action, not for what is done to a handle."""
@@ -30,8 +33,9 @@ Permit = Callable[[Call], Awaitable[bool]]
 class Coordinator:
     """The tools of one agent, at work."""
 
-    def __init__(self, jobs: Jobs, tools: Tools, handles: Handles, starting: Starting) -> None:
+    def __init__(self, jobs: Jobs, tools: Tools, handles: Handles, starting: Starting, inquire: Inquire | None) -> None:
         """See `coordinate`."""
+        self._inquire = inquire
         self.jobs = jobs
         self.tools = tools
         self.handles = handles
@@ -65,6 +69,21 @@ class Coordinator:
             Response(call.id, call.tool, text, is_error=answer.is_error)
             for call, text, answer in zip(calls, texts, answers, strict=True)
         ]
+
+    async def news(self) -> News:
+        """At the start of a turn: what ended without the assistant's being told. It counts as told from here on."""
+        return await due(self.jobs, self.handles.owner, {tool.name: tool.spawn for tool in self.tools})
+
+    async def end_turn(self) -> TurnEnd:
+        """The assistant has said its last: do with each active handle as its tool says, and end what only waits."""
+        self.interrupt()
+        return await Ending(self.jobs, self.handles).end(self._policy)
+
+    def _policy(self, tool: str) -> Policy:
+        found = self.tools.get(tool)
+        if found is None:
+            return Policy(Lifecycle(), self._inquire)
+        return Policy(found.spawn.lifecycle, found.inquire or self._inquire)
 
     def _spawns(self, call: Call) -> bool:
         """Whether a call spawns a handle; one that cannot be is refused on its own, and registers nothing."""
@@ -131,9 +150,18 @@ def _checked(tool: Tool, given: Json) -> str:
 
 @asynccontextmanager
 async def coordinate(
-    jobs: Jobs, tools: Tools, *, owner: str = "agent", permit: Permit | None = None
+    jobs: Jobs,
+    tools: Tools,
+    *,
+    owner: str = "agent",
+    permit: Permit | None = None,
+    inquire: Inquire | None = None,
 ) -> AsyncGenerator[Coordinator]:
-    """Have these tools at work for an agent; at the end its coroutines are aborted, and commands go on as jobs do."""
+    """Have these tools at work for an agent; at the end its coroutines are aborted, and commands go on as jobs do.
+
+    `permit` is asked before a call starts something; `inquire` asks the assistant, or a cheaper one, at the end of a
+    turn about handles whose tool has nobody of its own to ask.
+    """
     handles = Handles(jobs, owner)
     async with open_tasks(jobs) as tasks:
-        yield Coordinator(jobs, tools, handles, Starting(jobs, handles, tasks, permit))
+        yield Coordinator(jobs, tools, handles, Starting(jobs, handles, tasks, permit), inquire)

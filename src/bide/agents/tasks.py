@@ -169,6 +169,7 @@ def as_text(result: object) -> str:
 @asynccontextmanager
 async def open_tasks(jobs: Jobs) -> AsyncGenerator[Tasks]:
     """Have coroutines be jobs while inside; at the end, what still runs is aborted."""
+    raised: Exception | None = None
     with tempfile.TemporaryDirectory(prefix="bide-", dir=_folder()) as folder:
         path = os.path.join(folder, "tasks")
         async with await anyio.create_unix_listener(path, mode=0o600) as listener, anyio.create_task_group() as group:
@@ -176,10 +177,14 @@ async def open_tasks(jobs: Jobs) -> AsyncGenerator[Tasks]:
             group.start_soon(listener.serve, tasks.serve)
             try:
                 yield tasks
+            except Exception as error:  # noqa: BLE001 - raised below: the group would wrap it
+                raised = error
             finally:
                 with anyio.CancelScope(shield=True):
                     await tasks.end()
                 group.cancel_scope.cancel()
+    if raised is not None:
+        raise raised
 
 
 def _folder() -> str | None:

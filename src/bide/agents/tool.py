@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bide.agents.context import Context
+from bide.agents.turnend import Inquire
 from bide.model.errors import BadRequest
 from bide.model.handles import AWAIT, forms
 from bide.model.handletools import ACTIONS, ToolSettings, actions_of
@@ -33,6 +34,8 @@ class Tool:
     spawn: Spawn = field(default_factory=Spawn)
     reads_input: bool = False
     """Of a coroutine: `apply` reaches it."""
+    inquire: Inquire | None = None
+    """Who is asked about its handles at the end of a turn, if not the one who is asked about all."""
 
     def __post_init__(self) -> None:
         """Checked, with what a command says of itself filled in."""
