@@ -10,7 +10,7 @@ from tests.agents.desk import awaiting, said, shell, spawn
 from tests.support.gates import Gate
 
 import bide
-from bide.agents import Coordinator, Notifications, Spawn, Tool, Tools, ToolSettings, TurnEnd, coordinate
+from bide.agents import Call, Coordinator, Notifications, Spawn, Tool, Tools, ToolSettings, TurnEnd, coordinate
 from bide.api import Jobs
 
 
@@ -74,7 +74,7 @@ async def test_141_the_tool_says_who_is_asked_and_each_is_asked_once(local: Jobs
     settings = ToolSettings("exec sleep 1000")
     asked_apart = Tool("nap", "Sleeps.", settings, spawn=Spawn(stateful=True), inquire=cheap)
     async with coordinate(local, Tools(shell(), asked_apart), inquire=main) as desk:
-        nap = bide.agents.Call("1", "nap", {"action": "spawn", "id": "nap"})
+        nap = Call("1", "nap", {"action": "spawn", "id": "nap"})
         await said(desk, spawn("a", gate.wait), spawn("b", gate.wait), nap)
         done = await desk.end_turn()
     assert sorted(done.left) == ["a", "b", "nap"]

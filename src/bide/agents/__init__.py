@@ -10,25 +10,33 @@ from bide.agents.context import Cancellation, Context
 from bide.agents.coordinator import Coordinator, coordinate
 from bide.agents.delivery import News
 from bide.agents.handles import Handles
+from bide.agents.questions import Answerer, Answering, Denied, at_terminal, by_command
 from bide.agents.registry import Tools
 from bide.agents.tasks import Channel, Tasks, open_tasks
 from bide.agents.tool import Tool
 from bide.agents.turnend import Inquire, TurnEnd
 from bide.model.handletools import ToolSettings
+from bide.model.question import Form, Policy, Question
 from bide.model.spawning import Lifecycle, Notifications, Spawn
 from bide.model.task import progress
 
 __all__ = [
+    "Answerer",
+    "Answering",
     "Call",
     "Cancellation",
     "Channel",
     "Context",
     "Coordinator",
+    "Denied",
+    "Form",
     "Handles",
     "Inquire",
     "Lifecycle",
     "News",
     "Notifications",
+    "Policy",
+    "Question",
     "Response",
     "Spawn",
     "Tasks",
@@ -36,6 +44,8 @@ __all__ = [
     "ToolSettings",
     "Tools",
     "TurnEnd",
+    "at_terminal",
+    "by_command",
     "coordinate",
     "open_tasks",
     "progress",

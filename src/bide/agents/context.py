@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import anyio
 
 from bide.agents.handles import Handles
+from bide.agents.questions import Answering, Open, resolve
 from bide.agents.tasks import Channel
+from bide.model.question import Question
 
 
 class Cancellation:
@@ -41,6 +43,15 @@ class Context:
     """The handle's id, of a call that was spawned."""
     channel: Channel | None = None
     """Its job, of a call that was spawned."""
+
+    answering: Answering = field(default_factory=Answering)
+    """Who is asked what this call asks."""
+
+    async def ask(self, question: Question) -> str | bool:
+        """The answer to a question; a spawned call is `waiting` meanwhile. Raises Denied, which ends the call unless it is caught."""
+        if self.handle is not None:
+            return await self.handles.ask(self.handle, question, self.answering)
+        return await resolve(replace(self.answering, assistant=False), Open(question))
 
     async def write(self, text: str) -> None:
         """Add to what `fetch` and the end show, if it was spawned; a call that runs to completion answers once."""

@@ -12,7 +12,8 @@ from bide.agents import acting, awaiting
 from bide.agents.calls import Answer, Call, Response, of_data
 from bide.agents.context import Cancellation, Context
 from bide.agents.delivery import News, due
-from bide.agents.handles import Handles
+from bide.agents.handles import Handle, Handles
+from bide.agents.questions import Answering, Open
 from bide.agents.registry import Tools
 from bide.agents.starting import Starting
 from bide.agents.tasks import open_tasks
@@ -33,9 +34,18 @@ Permit = Callable[[Call], Awaitable[bool]]
 class Coordinator:
     """The tools of one agent, at work."""
 
-    def __init__(self, jobs: Jobs, tools: Tools, handles: Handles, starting: Starting, inquire: Inquire | None) -> None:
+    def __init__(
+        self,
+        jobs: Jobs,
+        tools: Tools,
+        handles: Handles,
+        starting: Starting,
+        inquire: Inquire | None,
+        answering: Answering,
+    ) -> None:
         """See `coordinate`."""
         self._inquire = inquire
+        self._answering = answering
         self.jobs = jobs
         self.tools = tools
         self.handles = handles
@@ -105,7 +115,7 @@ class Coordinator:
             return Answer(refusal(error), is_error=True)
 
     async def _act(self, call: Call, given: Json, cancellation: Cancellation) -> Answer:
-        context = Context(cancellation, self.handles)
+        context = Context(cancellation, self.handles, answering=self._answering)
         if call.tool == AWAIT and self.tools.stateful:
             return await awaiting.await_(context, given)
         tool = self.tools.get(call.tool)
@@ -125,11 +135,22 @@ class Coordinator:
         if handle.job is None:
             return of_data(await self.handles.row(handle))
         job = await self.jobs.get(handle.job)
+        if handle.asked is not None and action != "abort":
+            return await self._on_question(handle, handle.asked, action, given)
         if action == "fetch":
             return of_data(await acting.fetch(self.jobs, job, ref))
         if action == "apply":
             return of_data(await acting.apply(self.jobs, job, ref, given["input"]))
         return of_data(await acting.abort(self.jobs, job, ref, self.handles.owner))
+
+    async def _on_question(self, handle: Handle, asked: Open, action: str, given: Json) -> Answer:
+        """A handle that waits is answered by `apply`, unless a person is asked; `fetch` shows the question."""
+        if action == "apply":
+            if not self._answering.assistant or asked.question.for_people:
+                raise BadRequest(detail=f"Handle `{handle.id}` waits for the answer of a person; await it")
+            asked.answer(given["input"])
+            handle.asked = None
+        return of_data(await self.handles.row(handle))
 
 
 def _checked(tool: Tool, given: Json) -> str:
@@ -156,12 +177,15 @@ async def coordinate(
     owner: str = "agent",
     permit: Permit | None = None,
     inquire: Inquire | None = None,
+    answering: Answering | None = None,
 ) -> AsyncGenerator[Coordinator]:
     """Have these tools at work for an agent; at the end its coroutines are aborted, and commands go on as jobs do.
 
     `permit` is asked before a call starts something; `inquire` asks the assistant, or a cheaper one, at the end of a
-    turn about handles whose tool has nobody of its own to ask.
+    turn about handles whose tool has nobody of its own to ask; `answering` says who answers what coroutines ask.
     """
     handles = Handles(jobs, owner)
     async with open_tasks(jobs) as tasks:
-        yield Coordinator(jobs, tools, handles, Starting(jobs, handles, tasks, permit), inquire)
+        yield Coordinator(
+            jobs, tools, handles, Starting(jobs, handles, tasks, permit), inquire, answering or Answering()
+        )

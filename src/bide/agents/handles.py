@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from bide.agents.questions import Answering, Open, resolve
 from bide.agents.rows import LARGEST, row
 from bide.api import Filter, Jobs
 from bide.model.errors import JobNotFound, NameInUse
 from bide.model.handles import state_of
 from bide.model.job import ID_PATTERN, Job, JobId
+from bide.model.question import Question
 from bide.model.schema import Json
 
 
@@ -27,6 +29,8 @@ class Handle:
     error: str = ""
     settled: anyio.Event = field(default_factory=anyio.Event)
     """There is a job, or it is known that there will be none."""
+    asked: Open | None = None
+    """What it asks at this moment."""
 
 
 class Handles:
@@ -63,6 +67,15 @@ class Handles:
         handle = self._known[ref]
         handle.job = job
         handle.settled.set()
+
+    async def ask(self, ref: str, question: Question, answering: Answering) -> str | bool:
+        """Have the handle wait for an answer. Raises Denied."""
+        handle = self._known[ref]
+        handle.asked = Open(question)
+        try:
+            return await resolve(answering, handle.asked)
+        finally:
+            handle.asked = None
 
     def failed(self, ref: str, message: str) -> None:
         """There will be no job: whoever waits for it learns why."""
@@ -104,7 +117,8 @@ class Handles:
         """The handle with what it wrote."""
         job = await self.job(handle)
         if job is not None:
-            return await row(self._jobs, job, handle.id, room)
+            found = await row(self._jobs, job, handle.id, room)
+            return found if handle.asked is None else {**found, **_waits(handle.asked)}
         if not handle.error:
             return {"id": handle.id, "state": "pending"}
         error: Json = {"message": handle.error, "trace": [], "transient": False}
@@ -153,4 +167,10 @@ def state_word(handle: Handle, job: Job | None) -> str:
     """The state of a handle and its job, if it has one."""
     if job is None:
         return "stopped" if handle.error else "pending"
-    return state_of(job)
+    return "waiting" if handle.asked is not None else state_of(job)
+
+
+def _waits(asked: Open) -> Json:
+    """What only a person may see is not shown to the assistant."""
+    question = asked.question
+    return {"state": "waiting", **({} if question.for_people else {"question": question.to_json()})}

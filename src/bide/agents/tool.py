@@ -34,6 +34,8 @@ class Tool:
     spawn: Spawn = field(default_factory=Spawn)
     reads_input: bool = False
     """Of a coroutine: `apply` reaches it."""
+    asks: bool = False
+    """Of a coroutine: it may ask, and `apply` answers where the assistant may."""
     inquire: Inquire | None = None
     """Who is asked about its handles at the end of a turn, if not the one who is asked about all."""
 
@@ -62,7 +64,7 @@ class Tool:
             return ()
         if isinstance(self.work, ToolSettings):
             return actions_of(self.work)
-        return tuple(action for action in ACTIONS if action != "apply" or self.reads_input)
+        return tuple(action for action in ACTIONS if action != "apply" or self.reads_input or self.asks)
 
     @property
     def forms(self) -> dict[str, Json]:
