@@ -19,10 +19,12 @@ from bide.agents import (
     Question,
     Tool,
     Tools,
+    ToolSettings,
     by_command,
     coordinate,
 )
 from bide.api import Jobs
+from bide.model.until import Until
 
 WHICH = Question("Which colour?", Form.SELECT, ("red", "blue"))
 PASSWORD = Question("Password:", secret=True)
@@ -165,3 +167,27 @@ async def test_107_a_call_that_runs_to_completion_can_ask_too(local: Jobs) -> No
         with anyio.fail_after(5):
             (refused,) = await said(desk, Call("1", "paint", {}))
     assert "nobody may answer" in refused
+
+
+async def _prompted(jobs: Jobs, desk: Coordinator, prompt: str) -> Any:
+    """What `apply` says to a command that shows this prompt and reads a line."""
+    await said(desk, Call("1", "login", {"action": "spawn", "id": "login", "prompt": prompt}))
+    with anyio.fail_after(20):
+        await jobs.wait(["login"], until=Until(input=True))
+    (answer,) = await said(desk, Call("2", "login", {"action": "apply", "id": "login", "input": "x"}))
+    return answer
+
+
+async def test_a_prompt_of_a_command_is_answered_by_apply_and_one_for_a_password_by_a_person_only(local: Jobs) -> None:
+    script = 'printf "%s" "$prompt"; read -r line; echo "got $line"'
+    settings = ToolSettings(script, parameters={"prompt": "what to show"}, stdin=True)
+    async with coordinate(local, Tools(Tool("login", "Logs in.", settings, spawn=STATEFUL))) as desk:
+        row = await _prompted(local, desk, "User: ")
+        assert row["id"] == "login"
+        (awaited,) = await said(desk, awaiting(all=["login"]))
+        assert awaited["completed"][0]["result"] == "User: got x\n"
+        refused = await _prompted(local, desk, "Password: ")
+        assert "asks for a password, and no model gives one; a person can: bide send" in refused
+        await local.send("login", data=b"s3cret\n")
+        (awaited,) = await said(desk, awaiting(all=["login"]))
+    assert awaited["completed"][0]["result"] == "Password: got s3cret\n"

@@ -24,6 +24,7 @@ from bide.model import arguments
 from bide.model.errors import BadRequest, BideError
 from bide.model.fitting import fitted
 from bide.model.handles import AWAIT, check_handle_id, refusal, stray_refusal
+from bide.model.question import is_secret
 from bide.model.schema import Json
 from bide.model.spawning import Lifecycle
 
@@ -140,6 +141,9 @@ class Coordinator:
         if action == "fetch":
             return of_data(await acting.fetch(self.jobs, job, ref))
         if action == "apply":
+            if job.facts is not None and is_secret(job.facts.waiting or ""):
+                detail = f"Handle `{ref}` asks for a password, and no model gives one; a person can: bide send {job.id}"
+                raise BadRequest(detail=detail)
             return of_data(await acting.apply(self.jobs, job, ref, given["input"]))
         return of_data(await acting.abort(self.jobs, job, ref, self.handles.owner))
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import anyio
-from anyio.abc import ByteStream, SocketStream, TaskGroup
+from anyio.abc import ByteStream, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from bide.api import Jobs
@@ -88,10 +88,9 @@ Work = Callable[[Channel], Awaitable[object]]
 class Tasks:
     """The coroutines of this program that are jobs. They end with the program."""
 
-    def __init__(self, jobs: Jobs, group: TaskGroup, path: str) -> None:
+    def __init__(self, jobs: Jobs, path: str) -> None:
         """With a socket that stand-ins find at `path`."""
         self._jobs = jobs
-        self._group = group
         self._path = path
         self._waiting: dict[str, tuple[Work, anyio.Event]] = {}
         self._ids: dict[str, JobId] = {}
@@ -173,7 +172,7 @@ async def open_tasks(jobs: Jobs) -> AsyncGenerator[Tasks]:
     with tempfile.TemporaryDirectory(prefix="bide-", dir=_folder()) as folder:
         path = os.path.join(folder, "tasks")
         async with await anyio.create_unix_listener(path, mode=0o600) as listener, anyio.create_task_group() as group:
-            tasks = Tasks(jobs, group, path)
+            tasks = Tasks(jobs, path)
             group.start_soon(listener.serve, tasks.serve)
             try:
                 yield tasks
