@@ -168,7 +168,7 @@ def _value(default: object, value: object, path: str, name: str) -> object:
         return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M', '5G' or '1T'")
     if name.endswith(".command"):
         return _checked(_command(value), path, name, "text for the shell, or a list of words")
-    kind = bool if name.rpartition(".")[2].startswith("on_") else type(default)
+    kind = bool if default is None and name.rpartition(".")[2].startswith("on_") else type(default)
     read, what = _PLAIN.get(kind, (_whole, "a whole number"))
     return _checked(read(value), path, name, what)
 
@@ -198,7 +198,7 @@ def _tool(tool: str, found: dict[str, Any] | None, path: str, name: str) -> Tool
 
 
 def _sink(found: dict[str, Any] | None, path: str, name: str) -> SinkSettings:
-    sink = _filled(SinkSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
+    sink = filled(SinkSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
     if sum(map(bool, (sink.webhook, sink.command, sink.desktop))) != 1:
         raise BadSettings(path=path, detail=f"{name!r} needs one of webhook, command or desktop = true")
     if sink.webhook and not sink.webhook.startswith(("http://", "https://")):
