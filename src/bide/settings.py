@@ -122,7 +122,7 @@ def load(home: str) -> Settings:
 
 def check(found: Mapping[str, Any], path: str) -> Settings:
     """The settings that a file says. Raises BadSettings, with the path of the file."""
-    settings = _filled(Settings(), found, path, "")
+    settings = filled(Settings(), found, path, "")
     builtin = HandlesSettings().builtin
     if not set(settings.mcp.handles.builtin) <= set(builtin):
         raise BadSettings(path=path, detail=f"'mcp.handles.builtin' lists some of {', '.join(builtin)}")
@@ -143,7 +143,8 @@ def read(home: str) -> dict[str, Any] | None:
         raise BadSettings(path=path, detail=f"it is not TOML ({error})") from error
 
 
-def _filled(default: T, found: Mapping[str, Any], path: str, within: str) -> T:
+def filled(default: T, found: Mapping[str, Any], path: str, within: str) -> T:
+    """The defaults with what a table says. Raises BadSettings, which names the key as it stands `within` the file."""
     known = {one.name: getattr(default, one.name) for one in fields(cast("Any", default))}
     given: dict[str, Any] = {}
     for key, value in found.items():
@@ -160,14 +161,14 @@ def _value(default: object, value: object, path: str, name: str) -> object:
     if is_dataclass(default):
         if not isinstance(value, dict):
             raise BadSettings(path=path, detail=f"{name!r} is a section, written [{name}]")
-        return _filled(default, cast("dict[str, Any]", value), path, f"{name}.")
+        return filled(default, cast("dict[str, Any]", value), path, f"{name}.")
     if isinstance(default, Mapping):
         return _section(value, path, name)
     if name.endswith("bytes"):
         return _checked(_size(value), path, name, "a size such as 1048576, '512K', '10M', '5G' or '1T'")
     if name.endswith(".command"):
         return _checked(_command(value), path, name, "text for the shell, or a list of words")
-    kind = bool if name.rpartition(".")[2].startswith("on_") else type(default)
+    kind = bool if default is None and name.rpartition(".")[2].startswith("on_") else type(default)
     read, what = _PLAIN.get(kind, (_whole, "a whole number"))
     return _checked(read(value), path, name, what)
 
@@ -189,7 +190,7 @@ def _section(value: object, path: str, name: str) -> Mapping[str, object]:
 
 
 def _tool(tool: str, found: dict[str, Any] | None, path: str, name: str) -> ToolSettings:
-    settings = _filled(ToolSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
+    settings = filled(ToolSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
     wrong = check_tool(tool, settings)
     if wrong is not None:
         raise BadSettings(path=path, detail=f"{name!r} {wrong}")
@@ -197,7 +198,7 @@ def _tool(tool: str, found: dict[str, Any] | None, path: str, name: str) -> Tool
 
 
 def _sink(found: dict[str, Any] | None, path: str, name: str) -> SinkSettings:
-    sink = _filled(SinkSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
+    sink = filled(SinkSettings(), _checked(found, path, name, f"a section, written [{name}]"), path, f"{name}.")
     if sum(map(bool, (sink.webhook, sink.command, sink.desktop))) != 1:
         raise BadSettings(path=path, detail=f"{name!r} needs one of webhook, command or desktop = true")
     if sink.webhook and not sink.webhook.startswith(("http://", "https://")):

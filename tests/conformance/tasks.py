@@ -6,10 +6,11 @@ from typing import Any
 from bide.api import Jobs
 from bide.mcpserver import tasks
 from bide.mcpserver.tasks import Question, Tasks
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, number, text
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import runs
 from bide.model.errors import InternalError
 from bide.model.job import Job
+from bide.model.schema import Json, fields, number, text
 
 _FAILS, _BREAKS, _TWO = "fails", "breaks", "asks two"
 

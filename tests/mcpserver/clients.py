@@ -16,7 +16,7 @@ from mcp_types import CallToolResult, Implementation, TextContent, jsonrpc_messa
 
 from bide.api import Jobs
 from bide.mcpserver.server import Door
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 from bide.settings import Settings
 
 ERAS = ("legacy", "2026-07-28")

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 HARMLESS = ("true", "echo hi", "echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "exit 3", "echo no >&2", "print(1)")
 REFS = ("done", "live", "place", "job-place-1")

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from bide.mcpserver import spelling, toolsets
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 
 def _call(tool: str, arguments: Json | None = None, **must: Any) -> Json:

@@ -12,7 +12,7 @@ from tests.mcpserver.clients import Receiver, Sender
 
 from bide.api import Jobs
 from bide.mcpserver.server import Door
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 MODERN = "2026-07-28"
 HANDSHAKE = "2025-11-25"

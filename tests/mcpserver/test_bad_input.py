@@ -13,8 +13,9 @@ from tests.mcpserver.wire import OWNER, Wire, wire
 from tests.support import homes
 
 from bide.api import Filter, Jobs
-from bide.mcpserver import arguments, scope, toolsets
-from bide.mcpserver.tool import Json
+from bide.mcpserver import scope, toolsets
+from bide.model import arguments
+from bide.model.schema import Json
 
 TOOLSETS = toolsets.made()
 TOOLS = {(name, tool.name): tool for name, tools in TOOLSETS.items() for tool in tools}

@@ -8,7 +8,7 @@ from tests.mcpserver.clients import ERAS, agent, text_of
 
 from bide.api import Jobs
 from bide.mcpserver import toolsets
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 
 def test_the_plan_has_every_tool() -> None:

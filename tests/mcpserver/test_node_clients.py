@@ -18,7 +18,7 @@ from tests.mcpserver import plans
 from tests.mcpserver.clients import ERAS
 
 from bide.mcpserver import toolsets
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 FOLDER = Path(__file__).parents[2] / ".venv" / "clients"
 NODE = FOLDER / "node"

@@ -7,7 +7,7 @@ from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support.gates import Gate
 
 from bide.api import Jobs
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 
 async def settled(jobs: Jobs, owner: str) -> None:

@@ -30,7 +30,7 @@ from tests.support.patience import eventually
 from bide.api import Jobs
 from bide.client.opening import Opening
 from bide.mcpserver.server import Door
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 LEGACY = ERAS[0]
 LIST = "the list"

@@ -10,9 +10,9 @@ from tests.support.gates import Gate
 
 from bide.api import Jobs
 from bide.mcpserver.tasks import line_of, question_of, status_of
-from bide.mcpserver.tool import Json
 from bide.model.job import Facts, Job, JobId, Spec, Taken
 from bide.model.phase import End, Ended, Phase, Queued, Reason, Running
+from bide.model.schema import Json
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RUNNING = Running(started_at=NOW, pid=1)

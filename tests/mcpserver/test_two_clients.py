@@ -18,7 +18,7 @@ from tests.support import homes
 from tests.support.gates import Gate
 from tests.support.patience import eventually
 
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 INFO = {"name": "frames", "version": "1"}
 MODERN: Json = {

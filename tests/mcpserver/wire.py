@@ -14,7 +14,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from bide.api import Jobs
 from bide.mcpserver.server import Door
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 OWNER = "wire"
 PATIENCE = 0.2

@@ -22,6 +22,7 @@ COMMANDS = {
     "wait": "wait for jobs; the exit status is the job's",
     "logs": "print what a job wrote",
     "send": "write to a job's stdin or terminal, or send it a signal",
+    "ask-user": "from within a job: ask whoever looks after it",
     "kill": "end a job with its whole tree",
     "pause": "stop a running job for a while, with its whole tree",
     "resume": "let a paused job go on",
@@ -112,7 +113,7 @@ def load(command: str, *, home: str | None = None, json: bool = False):
     """A command's parser and its module; raises Usage for a command that is not there."""
     if command not in COMMANDS and command not in HIDDEN:
         raise Usage(detail=f"no command {command!r}{_nearest(command)}; see 'bide --help'")
-    module = import_module(f"bide.cli.{command.strip('_')}")
+    module = import_module(f"bide.cli.{command.strip('_').replace('-', '_')}")
     parser = Parser(command, str(module.__doc__), home=home, json=json)
     module.configure(parser)
     return parser, module

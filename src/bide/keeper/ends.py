@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from bide.keeper.folder import Started, instant, read_end
+from bide.model import task
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
 from bide.model.phase import End, Ended, Kept, Reason, Usage
@@ -50,6 +51,8 @@ def ended(job: Job, record: dict[str, Any]) -> Ended:
         taken_over=record["taken_over"],
         survivors=descendants_from_json(record.get("left")),
     )
+    if job.spec.kind == task.NAME:
+        end = task.end_of(end)
     started_at = None if never_ran else instant(record["started_wall"])
     return Ended(ended_at=instant(record["ended_wall"]), end=end, started_at=started_at, pid=record["pid"] or None)
 

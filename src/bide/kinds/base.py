@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from bide.kinds import python, shell
+from bide.kinds import python, shell, task
 from bide.model.errors import BadRequest
 from bide.model.request import Request
 
@@ -23,7 +23,7 @@ def _shell(code: str, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:  # n
     return shell.argv(code)
 
 
-KINDS: dict[str, Kind] = {shell.NAME: _shell, python.NAME: python.argv}
+KINDS: dict[str, Kind] = {shell.NAME: _shell, python.NAME: python.argv, task.NAME: task.argv}
 """By the language that a request names."""
 
 
@@ -47,5 +47,6 @@ def plan(request: Request, cwd: str, env: Mapping[str, str]) -> Plan:
     name = request.language or shell.NAME
     kind = KINDS.get(name)
     if kind is None:
-        raise BadRequest(detail=f"there is no language {name!r}; known are {', '.join(KINDS)}")
-    return Plan(name, kind(command, cwd, env), command)
+        raise BadRequest(detail=f"there is no language {name!r}; known are {shell.NAME}, {python.NAME}")
+    argv = kind(command, cwd, env)
+    return Plan(name, argv, task.shown(command) if name == task.NAME else command)

@@ -22,16 +22,18 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import arguments, llmresources, patience, refusal, resources, riding, spelling, toolsets
+from bide.mcpserver import llmresources, patience, refusal, resources, riding, spelling, toolsets
 from bide.mcpserver.protocol import fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
 from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
 from bide.mcpserver.protocol.tasks import TaskMethods
 from bide.mcpserver.scope import SCOPES, Arrivals, Own
 from bide.mcpserver.tasks import Tasks
-from bide.mcpserver.tool import Call, Caller, Json, Tool, caller_of
+from bide.mcpserver.tool import Call, Caller, Tool, caller_of
+from bide.model import arguments
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.owners import owner_of
+from bide.model.schema import Json
 from bide.settings import Settings
 from bide.version import VERSION
 

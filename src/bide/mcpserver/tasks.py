@@ -15,11 +15,12 @@ from typing import cast
 from bide.api import Filter, Jobs
 from bide.mcpserver.scope import Own
 from bide.mcpserver.text import job_line
-from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets import runs
 from bide.model.errors import BideError, InternalError, JobEnded, NoStdin
 from bide.model.job import Job
 from bide.model.phase import Ended, Reason, Running
+from bide.model.schema import Json
 from bide.model.times import stamp
 from bide.model.until import Until
 

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 from bide.api import Jobs
 from bide.mcpserver.excerpt import Excerpt, excerpt
-from bide.mcpserver.tool import Json
 from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.output import Slice, Stream
 from bide.model.phase import Ended, Running
+from bide.model.schema import Json
 from bide.model.units import show_duration, show_size
 from bide.model.words import called, ended_how, missing
 

@@ -15,8 +15,8 @@ from bide.api import Jobs
 from bide.mcpserver.scope import Own, Reach, owner_in
 from bide.model.errors import BideError
 from bide.model.job import Job
+from bide.model.schema import Json
 
-Json = dict[str, Any]
 Progress = Callable[[float, str], Awaitable[None]]
 
 
@@ -130,43 +130,3 @@ class Tool:
     """Starts the job of a call whose client takes a task for it; `None` where the call is answered at once."""
     needs_task: bool = False
     """Whether only such clients can call it."""
-
-
-def fields(required: tuple[str, ...] = (), /, **properties: Json) -> Json:
-    """The schema of a tool's arguments; what is not named is refused."""
-    return {
-        "type": "object",
-        "properties": properties,
-        **({"required": list(required)} if required else {}),
-        "additionalProperties": False,
-    }
-
-
-def text(description: str = "", **more: object) -> Json:
-    """A field that is a string."""
-    return {"type": "string", **({"description": description} if description else {}), **more}
-
-
-def number(description: str = "", **more: object) -> Json:
-    """A field that is a number."""
-    return {"type": "number", **({"description": description} if description else {}), **more}
-
-
-def whole(description: str = "", **more: object) -> Json:
-    """A field that is a whole number."""
-    return {"type": "integer", **({"description": description} if description else {}), **more}
-
-
-def flag(description: str = "") -> Json:
-    """A field that is true or false."""
-    return {"type": "boolean", **({"description": description} if description else {})}
-
-
-def words(description: str = "", **more: object) -> Json:
-    """A field that is a list of strings."""
-    return {
-        "type": "array",
-        "items": {"type": "string"},
-        **({"description": description} if description else {}),
-        **more,
-    }

@@ -12,8 +12,8 @@ from mcp.shared.message import ServerMessageMetadata
 
 from bide.mcpserver import tasks
 from bide.mcpserver.tasks import POLL_MS, described
-from bide.mcpserver.tool import Json
 from bide.model.job import Job
+from bide.model.schema import Json
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 RELATED = "io.modelcontextprotocol/related-task"

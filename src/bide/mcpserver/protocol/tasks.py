@@ -15,10 +15,11 @@ from bide.mcpserver.protocol import forms, results
 from bide.mcpserver.protocol.forms import EXTENSION, RELATED, Era
 from bide.mcpserver.protocol.subscriptions import Subscriptions
 from bide.mcpserver.tasks import Tasks, status_of
-from bide.mcpserver.tool import Call, Json, Tool
+from bide.mcpserver.tool import Call, Tool
 from bide.model.errors import BideError
 from bide.model.job import Job
 from bide.model.phase import Ended
+from bide.model.schema import Json
 from bide.model.until import Until
 
 

@@ -6,16 +6,19 @@ import time
 from collections.abc import Iterable
 from datetime import timedelta
 
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, whole, words
+from bide.agents.rows import LARGEST, row
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import core, runs
-from bide.mcpserver.toolsets.handlestate import LARGEST, answer, refuse, row, state_of
+from bide.mcpserver.toolsets.handlestate import answer, refuse
 from bide.mcpserver.waiting import reporting
+from bide.model import handles
 from bide.model.errors import BadRequest
+from bide.model.handles import state_of
 from bide.model.job import Job
 from bide.model.phase import Ended
+from bide.model.schema import Json, fields, words
 from bide.model.waiting import Mode
 
-_MOST = 100
 _OURS = ("any", "all", "timeout_secs")
 _CORE = core.AWAIT.schema["properties"]
 
@@ -24,30 +27,24 @@ def tool(*, combinators: bool) -> Tool:
     """`await` as clients see it."""
     return Tool(
         "await",
-        "Block until stateful tool handles reach completion. Use `any` to wait for the first handle to finish, `all` to wait for every "
-        "handle to finish, or both to combine conditions. Or name `jobs`, to wait for their ends or `until` something holds.",
+        f"{handles.AWAIT_DESCRIPTION} Or name `jobs`, to wait for their ends or `until` something holds.",
         fields(
             (),
-            any=words("Handle IDs. Returns when at least one of these handles reaches 'stopped'.", maxItems=_MOST),
-            all=words("Handle IDs. Returns when every one of these handles reaches 'stopped'.", maxItems=_MOST),
-            timeout_secs=whole(
-                "Maximum seconds to wait. If exceeded, returns with current handle states. Omit for no timeout.",
-                minimum=0,
-            ),
-            **{**_CORE, "jobs": words("ids or names", maxItems=_MOST)},
+            **handles.await_fields(),
+            **{**_CORE, "jobs": words("ids or names", maxItems=handles.MOST)},
         ),
         await_,
         reads_only=True,
         refuse=refuse,
         wider=True,
-        also={"anyOf": [{"required": [key]} for key in ("any", "all", "jobs")]} if combinators else {},
+        also=handles.one_of(("any", "all", "jobs")) if combinators else {},
     )
 
 
 async def await_(call: Call, given: Json) -> Answer:
     """Block until the condition holds or time is up, in the words that the call was made in."""
     if not any(given.get(key) for key in ("any", "all", "jobs")):
-        raise BadRequest(detail="At least one handle ID required")
+        raise BadRequest(detail=handles.NONE_GIVEN)
     stray = [key for key in given if key not in (_CORE if "jobs" in given else _OURS)]
     if stray:
         detail = f"{stray[0]!r} does not go with the other fields; give 'any', 'all' and 'timeout_secs', or 'jobs'"
@@ -67,7 +64,8 @@ async def _await_handles(call: Call, given: Json) -> Answer:
     await reporting(call, refs, lambda: _wait(call, groups, deadline))
     found = {id_: await call.jobs.get(id_) for id_ in ids.values()}
     data = await _told(call, {id_: ref for ref, id_ in reversed(ids.items())}, found)
-    if not is_met([found[ids[ref]] for ref in every], [found[ids[ref]] for ref in either]):
+    over = {ref: isinstance(found[id_].phase, Ended) for ref, id_ in ids.items()}
+    if not handles.is_met([over[ref] for ref in every], [over[ref] for ref in either]):
         data["timed_out"] = True
         if asked > call.longest:
             data["note"] = "no call may take longer; they go on, and waiting costs nothing: await them again"
@@ -82,18 +80,12 @@ async def _wait(call: Call, groups: Iterable[tuple[list[str], Mode]], deadline: 
             await call.jobs.wait(ids, mode=mode, timeout=left)
 
 
-def is_met(every: list[Job], either: list[Job]) -> bool:
-    """Whether all of the first and, if there are any, one of the second have stopped."""
-    some = not either or any(isinstance(job.phase, Ended) for job in either)
-    return some and all(isinstance(job.phase, Ended) for job in every)
-
-
 async def _told(call: Call, names: dict[str, str], found: dict[str, Job]) -> Json:
     """Each handle once, by state."""
     over = [job for job in found.values() if isinstance(job.phase, Ended)]
     left = [job for job in found.values() if not isinstance(job.phase, Ended)]
     room = LARGEST // max(len(over), 1)
     return {
-        "completed": [await row(call, job, names[job.id], room) for job in over],
+        "completed": [await row(call.jobs, job, names[job.id], room) for job in over],
         "pending": [{"id": names[job.id], "state": state_of(job)} for job in left],
     }

@@ -6,8 +6,7 @@ import os
 from datetime import timedelta
 
 from bide.api import Filter
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number
-from bide.mcpserver.tool import text as string
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.job import JobTools, output_text
 from bide.mcpserver.toolsets.jobtext import error_text, label_of
 from bide.model.errors import BadRequest, NameInUse
@@ -15,6 +14,8 @@ from bide.model.job import Job
 from bide.model.limits import Limits
 from bide.model.phase import Ended
 from bide.model.request import Request
+from bide.model.schema import Json, fields, flag, number
+from bide.model.schema import text as string
 from bide.model.waiting import Mode
 
 TIMEOUT = 300.0

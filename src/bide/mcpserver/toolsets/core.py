@@ -9,12 +9,13 @@ from typing import Any
 from bide.api import Filter
 from bide.mcpserver import text
 from bide.mcpserver.scope import SCOPES
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
-from bide.mcpserver.tool import text as string
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import place, runs
 from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended
+from bide.model.schema import Json, fields, flag, number, whole, words
+from bide.model.schema import text as string
 
 _UNTIL = {
     "type": "object",

@@ -7,13 +7,14 @@ import shutil
 from collections.abc import Callable
 from datetime import timedelta
 
-from bide.mcpserver.screen import COLUMNS, ROWS
-from bide.mcpserver.tool import Call, Json, Tool, flag, number, text
+from bide.mcpserver.tool import Call, Tool
 from bide.mcpserver.toolsets import awaiting
 from bide.mcpserver.toolsets.stateful import Program, Stateful
 from bide.model.handletools import ACTIONS, HandlesSettings, ToolSettings, actions_of
 from bide.model.limits import Limits
 from bide.model.request import Request
+from bide.model.schema import Json, flag, number, text
+from bide.model.screen import COLUMNS, ROWS
 
 _TERMINAL = {"LINES": str(ROWS), "COLUMNS": str(COLUMNS)}
 _AROUND: Json = {

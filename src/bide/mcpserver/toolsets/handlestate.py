@@ -1,92 +1,13 @@
-"""A job as a handle: its state, its result or error, and refusals, in the words of seed 002."""
+"""Answers and refusals in the words of seed 002."""
 
 from __future__ import annotations
 
 import json
 
-from bide.mcpserver.screen import screen_text
-from bide.mcpserver.tool import Answer, Call, Json
-from bide.model.errors import BideError, JobEnded, JobNotFound, NameInUse, QueueFull
-from bide.model.job import Job
-from bide.model.messages import job_to_json
-from bide.model.output import Stream
-from bide.model.phase import Ended, Queued, Reason
-from bide.model.units import show_size
-from bide.model.words import ended_how
-
-LARGEST = 256 * 1024
-"""Bytes of output in one answer."""
-_SCREEN_BYTES = 64 * 1024
-"""What of a terminal's output is replayed for its screen: many screens full."""
-_SHOWN = 80
-
-
-def state_of(job: Job) -> str:
-    """`pending`, `running`, `waiting` or `stopped`."""
-    if isinstance(job.phase, Ended):
-        return "stopped"
-    if isinstance(job.phase, Queued):
-        return "pending"
-    return "running" if job.facts is None or job.facts.waiting is None else "waiting"
-
-
-def message_of(job: Job) -> str | None:
-    """Why a stopped handle is an error; `None` for one that is not."""
-    if not isinstance(job.phase, Ended) or job.phase.end.success:
-        return None
-    end = job.phase.end
-    if end.reason is Reason.EXITED:
-        return f"Process exited with code {end.exit_code}"
-    return f"Process {ended_how(job_to_json(job))}"
-
-
-def error_of(job: Job, stderr: str) -> Json | None:
-    """The error of a stopped handle: what happened, what it wrote about it, and whether another try may help."""
-    message = message_of(job)
-    if message is None:
-        return None
-    assert isinstance(job.phase, Ended)  # noqa: S101 - only what stopped has a message
-    lost = job.phase.end.reason is Reason.LOST
-    return {"message": message, "trace": [stderr] if stderr else [], "transient": lost}
-
-
-async def row(call: Call, job: Job, ref: str, room: int = LARGEST) -> Json:
-    """A handle with what it wrote: `content` while it runs, `result` once it stopped, and `error` if that failed."""
-    data: Json = {"id": ref, "state": state_of(job)}
-    out = await _screen(call, job) if job.spec.pty else await written(call, job, Stream.OUT, room)
-    err = await written(call, job, Stream.ERR, room // 4)
-    error = error_of(job, err)
-    if error is not None:
-        return {**data, "result": error["message"], "error": error, **({"content": out} if out else {})}
-    if isinstance(job.phase, Ended):
-        data["result"] = out
-    elif out:
-        data["content"] = out
-    return {**data, **({"stderr": err} if err else {})}
-
-
-async def written(call: Call, job: Job, stream: Stream, room: int) -> str:
-    """What a job wrote to a stream: whole if there is room, else its beginning, its end, and where all of it is."""
-    first = await call.jobs.read(job.id, stream=stream, limit=room)
-    where = f"job://{job.id}/{'stdout' if stream is Stream.OUT else 'stderr'}"
-    parts = [f"[the first {show_size(first.head)} were dropped]\n"] if first.head else []
-    if first.next >= first.size:
-        return "".join([*parts, first.data.decode("utf-8", "replace")])
-    start = max(first.size - room * 3 // 4, first.next)
-    last = await call.jobs.read(job.id, stream=stream, offset=start, limit=room)
-    parts += [
-        first.data[: room // 4].decode("utf-8", "replace"),
-        f"\n... [truncated, {show_size(first.size)} → {show_size(room)}; all of it: {where}]\n",
-        last.data.decode("utf-8", "replace"),
-    ]
-    return "".join(parts)
-
-
-async def _screen(call: Call, job: Job) -> str:
-    size = (await call.jobs.read(job.id, limit=1)).size
-    start = max(size - _SCREEN_BYTES, 0)
-    data = (await call.jobs.read(job.id, offset=start, limit=_SCREEN_BYTES)).data
-    return screen_text(data[data.find(b"\n") + 1 :] if start else data)
+from bide.mcpserver.tool import Answer
+from bide.model.errors import BideError, QueueFull
+from bide.model.handles import refusal
+from bide.model.schema import Json
 
 
 def answer(data: Json) -> Answer:
@@ -94,15 +15,9 @@ def answer(data: Json) -> Answer:
     return Answer(json.dumps(data, ensure_ascii=False), data)
 
 
-def shown(ref: str) -> str:
-    """A handle's id within a sentence."""
-    plain = ref if ref.isprintable() else repr(ref)[1:-1]
-    return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"
-
-
 def refuse(error: BideError) -> Answer:
     """An error in this vocabulary's words and shape."""
-    message = _refusal(error)
+    message = refusal(error)
     body: Json = {
         "code": error.code,
         "message": message,
@@ -110,13 +25,3 @@ def refuse(error: BideError) -> Answer:
         "transient": isinstance(error, QueueFull),
     }
     return Answer(message, {"error": body}, is_error=True)
-
-
-def _refusal(error: BideError) -> str:
-    if isinstance(error, JobNotFound):
-        return f"Handle `{shown(error.facts['job'])}` not found"
-    if isinstance(error, NameInUse):
-        return f"Handle `{error.facts['name']}` is already active; await or abort it, or choose another ID"
-    if isinstance(error, JobEnded):
-        return f"Handle `{error.facts['job']}` is stopped, so nothing can be applied to it; fetch gives its result"
-    return str(error)

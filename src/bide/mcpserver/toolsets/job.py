@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from bide.api import Filter
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, words
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.jobtext import INLINE, PREVIEW, error_text, label_of
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended, Reason, Running
+from bide.model.schema import Json, fields, flag, words
 from bide.model.until import Until
 from bide.model.waiting import Mode
 from bide.settings import JobToolSettings

@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from functools import partial
 
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, text, whole
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import llmjobs, llmsessions, llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS, SERVERS, asked, schema
 from bide.model.llm.answer import Status
 from bide.model.llm.prompt import optimized
+from bide.model.schema import Json, fields, flag, text, whole
 
 _NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "grok": "Grok", "mistral": "Mistral Vibe"}
 

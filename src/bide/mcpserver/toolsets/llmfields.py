@@ -7,9 +7,10 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from bide.mcpserver.tool import Call, Json, flag, number, text, whole, words
+from bide.mcpserver.tool import Call
 from bide.model.llm.ask import Ask, Policy, Strategy
 from bide.model.llm.prompt import STABLE, Parts
+from bide.model.schema import Json, flag, number, text, whole, words
 
 CLIS = ("claude", "codex", "gemini", "grok", "mistral")
 SERVERS = ["sqry"]

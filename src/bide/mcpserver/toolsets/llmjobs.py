@@ -6,13 +6,14 @@ import json
 from datetime import timedelta
 
 from bide.api import Filter
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, text, whole
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.errors import JobNotFound
 from bide.model.llm.answer import Answer as LlmAnswer
 from bide.model.llm.answer import Status
 from bide.model.output import Stream
+from bide.model.schema import Json, fields, text, whole
 
 CHARS = 200_000
 _PIECE = 1024 * 1024

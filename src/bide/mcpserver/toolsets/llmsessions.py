@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, text
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.errors import BadRequest
 from bide.model.llm.conversation import Conversation
+from bide.model.schema import Json, fields, flag, text
 from bide.model.times import stamp
 
 _STATE = {

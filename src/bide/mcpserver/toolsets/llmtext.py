@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bide.mcpserver.tool import Json
 from bide.model.job import Job
 from bide.model.llm.answer import Answer, Asked, Status
 from bide.model.phase import Ended, Queued
+from bide.model.schema import Json
 from bide.model.times import ms, stamp
 
 

@@ -6,8 +6,9 @@ import os
 from typing import Any
 
 from bide.mcpserver import text
-from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.tool import Answer, Call
 from bide.model.errors import BadRequest
+from bide.model.schema import Json
 from bide.model.session import Session
 
 _FIELDS: dict[str, tuple[str, ...]] = {

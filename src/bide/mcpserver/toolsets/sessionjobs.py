@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from bide.api import Filter
-from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets import pieces, sessionwords
 from bide.mcpserver.toolsets.positions import Place, Positions
 from bide.mcpserver.toolsets.sessionwords import refusal, said
@@ -15,6 +15,7 @@ from bide.model.errors import BadRequest, JobForgotten, JobNotFound, SessionNotF
 from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended
+from bide.model.schema import Json
 from bide.model.words import signal_of
 
 LISTED = 50

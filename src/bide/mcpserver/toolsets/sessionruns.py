@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from bide.mcpserver import patience, text
-from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets import pieces, sessionwords
 from bide.mcpserver.toolsets.sessionwords import refusal, said
 from bide.mcpserver.waiting import wait_reporting
@@ -17,6 +17,7 @@ from bide.model.limits import Limits
 from bide.model.output import Stream
 from bide.model.phase import Ended
 from bide.model.request import Request
+from bide.model.schema import Json
 from bide.model.times import ms
 from bide.model.until import Until
 from bide.model.waiting import Mode

@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.tool import refusal as refused
-from bide.mcpserver.tool import text as string
 from bide.mcpserver.toolsets import sessionjobs, sessionruns
 from bide.mcpserver.toolsets.positions import Positions
 from bide.mcpserver.toolsets.sessionwords import refusal, said, session_record
 from bide.model.errors import BideError, JobForgotten, JobNotFound, SessionNotFound
+from bide.model.schema import Json, fields, flag, number, whole, words
+from bide.model.schema import text as string
 from bide.settings import SessionSettings
 
 Act = Callable[[Call, Json], Awaitable[Answer]]

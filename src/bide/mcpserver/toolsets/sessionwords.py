@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from datetime import timedelta
 
-from bide.mcpserver.tool import Answer, Json
+from bide.mcpserver.tool import Answer
 from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.phase import Ended, Kept, Queued, Reason
+from bide.model.schema import Json
 from bide.model.session import Session
 from bide.model.times import ms, stamp
 from bide.model.words import ended_how

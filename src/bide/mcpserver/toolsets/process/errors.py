@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bide.mcpserver.tool import Answer, Json
+from bide.mcpserver.tool import Answer
 from bide.model.errors import (
     BadRequest,
     BideError,
@@ -14,6 +14,7 @@ from bide.model.errors import (
     JobNotFound,
     QueueFull,
 )
+from bide.model.schema import Json
 
 Recovery = tuple[tuple[str, str], ...]
 

@@ -8,11 +8,12 @@ from datetime import timedelta
 import anyio
 
 from bide.api import Filter, Killed
-from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.errors import Failure
 from bide.mcpserver.toolsets.process.words import entry, noted, state_of, told
 from bide.model.job import Job
 from bide.model.phase import Ended, Reason
+from bide.model.schema import Json
 
 SIGNALS = {"SIGTERM": 15, "SIGKILL": 9, "SIGINT": 2, "SIGHUP": 1, "SIGQUIT": 3, "SIGABRT": 6}
 FORCE_AFTER = 10

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bide.api import Jobs
-from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.words import noted, state_of, told
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
+from bide.model.schema import Json
 
 MOST = 1024 * 1024
 """Bytes of one stream in one answer, also where no limit is given."""

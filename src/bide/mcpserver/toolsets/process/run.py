@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.errors import Failure, error_data, error_text
 from bide.mcpserver.toolsets.process.output import summary
 from bide.mcpserver.toolsets.process.words import (
@@ -29,6 +29,7 @@ from bide.model.limits import Limits
 from bide.model.output import Stream
 from bide.model.phase import Ended
 from bide.model.request import Request
+from bide.model.schema import Json
 from bide.model.until import Until
 from bide.model.waiting import Mode
 from bide.settings import ProcessSettings

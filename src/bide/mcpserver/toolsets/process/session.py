@@ -6,10 +6,11 @@ import os
 from datetime import UTC, datetime
 
 from bide.api import Filter
-from bide.mcpserver.tool import Answer, Call, Json
+from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.manage import owned
 from bide.mcpserver.toolsets.process.words import RUNNING, state_of, told, usage_data, usage_of
 from bide.model.phase import Usage
+from bide.model.schema import Json
 from bide.settings import ProcessSettings
 
 

@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
-from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
-from bide.mcpserver.tool import text as string
+from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.process import manage, output
 from bide.mcpserver.toolsets.process.errors import refuse
 from bide.mcpserver.toolsets.process.run import LINES, LONGEST, TIMEOUT, run
 from bide.mcpserver.toolsets.process.session import session
+from bide.model.schema import Json, fields, flag, number, whole, words
+from bide.model.schema import text as string
 from bide.settings import ProcessSettings
 
 _ID = string("The process identifier returned by process.run.", minLength=1)

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from errno import ENOENT, ENOTDIR
 
-from bide.mcpserver.tool import Json
 from bide.mcpserver.toolsets.process.errors import Failure, error_data
 from bide.model.job import Job
 from bide.model.limits import Limits
 from bide.model.phase import EXIT_CANNOT_EXECUTE, EXIT_NOT_FOUND, End, Ended, Queued, Reason, Running, Usage
+from bide.model.schema import Json
 
 RUNNING = "running"
 STATES: Mapping[Reason, str] = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bide.mcpserver.arguments import counted, fault
+from bide.model.arguments import counted, fault
 
 SCHEMA = {
     "type": "object",

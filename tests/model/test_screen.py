@@ -2,7 +2,7 @@
 
 import pytest
 
-from bide.mcpserver.screen import COLUMNS, ROWS, screen_text
+from bide.model.screen import COLUMNS, ROWS, screen_text
 
 CASES = {
     "nothing": (b"", ""),

@@ -1,0 +1,195 @@
+"""A batch of tool calls: every chosen id is registered before anything runs, then all calls run at once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import anyio
+
+from bide.agents import acting, awaiting
+from bide.agents.calls import Answer, Call, Response, of_data
+from bide.agents.context import Cancellation, Context
+from bide.agents.delivery import News, due
+from bide.agents.handles import Handle, Handles
+from bide.agents.questions import Answering, Open
+from bide.agents.registry import Tools
+from bide.agents.starting import Starting
+from bide.agents.tasks import open_tasks
+from bide.agents.tool import Tool
+from bide.agents.turnend import Ending, Inquire, Policy, TurnEnd
+from bide.api import Jobs
+from bide.model import arguments
+from bide.model.errors import BadRequest, BideError
+from bide.model.fitting import fitted
+from bide.model.handles import AWAIT, check_handle_id, refusal, stray_refusal
+from bide.model.question import is_secret
+from bide.model.schema import Json
+from bide.model.spawning import Lifecycle
+
+Permit = Callable[[Call], Awaitable[bool]]
+"""Whether a call may start something; asked for at a spawn and at a call without an action, not for what is done to a handle."""
+
+
+class Coordinator:
+    """The tools of one agent, at work."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        tools: Tools,
+        handles: Handles,
+        starting: Starting,
+        inquire: Inquire | None,
+        answering: Answering,
+    ) -> None:
+        """See `coordinate`."""
+        self._inquire = inquire
+        self._answering = answering
+        self.jobs = jobs
+        self.tools = tools
+        self.handles = handles
+        self._starting = starting
+        self._cancellation = Cancellation()
+
+    def interrupt(self) -> None:
+        """The user interrupted, or the turn is over: calls that only wait answer with how things stand. No job is ended."""
+        self._cancellation.cancel()
+        self._cancellation = Cancellation()
+
+    async def batch(self, calls: Sequence[Call]) -> list[Response]:
+        """Answer every call, in the order given. An id that clashes rejects all of them before anything runs."""
+        try:
+            spawned = [(str(call.arguments["id"]), call.tool) for call in calls if self._spawns(call)]
+            await self.handles.reserve(spawned)
+        except BideError as error:
+            said = f"{refusal(error)}. Nothing of this batch was run."
+            return [Response(call.id, call.tool, said, is_error=True) for call in calls]
+        cancellation = self._cancellation
+        answers = [Answer("") for _ in calls]
+
+        async def one(at: int, call: Call) -> None:
+            answers[at] = await self._answer(call, cancellation)
+
+        async with anyio.create_task_group() as group:
+            for at, call in enumerate(calls):
+                group.start_soon(one, at, call)
+        texts = fitted([answer.text for answer in answers])
+        return [
+            Response(call.id, call.tool, text, is_error=answer.is_error)
+            for call, text, answer in zip(calls, texts, answers, strict=True)
+        ]
+
+    async def news(self) -> News:
+        """At the start of a turn: what ended without the assistant's being told. It counts as told from here on."""
+        return await due(self.jobs, self.handles.owner, {tool.name: tool.spawn for tool in self.tools})
+
+    async def end_turn(self) -> TurnEnd:
+        """The assistant has said its last: do with each active handle as its tool says, and end what only waits."""
+        self.interrupt()
+        return await Ending(self.jobs, self.handles).end(self._policy)
+
+    def _policy(self, tool: str) -> Policy:
+        found = self.tools.get(tool)
+        if found is None:
+            return Policy(Lifecycle(), self._inquire)
+        return Policy(found.spawn.lifecycle, found.inquire or self._inquire)
+
+    def _spawns(self, call: Call) -> bool:
+        """Whether a call spawns a handle; one that cannot be is refused on its own, and registers nothing."""
+        tool = self.tools.get(call.tool)
+        if tool is None or call.arguments.get("action") != "spawn" or "spawn" not in tool.actions:
+            return False
+        try:
+            check_handle_id(str(call.arguments.get("id", "")))
+        except BadRequest:
+            return False
+        return True
+
+    async def _answer(self, call: Call, cancellation: Cancellation) -> Answer:
+        try:
+            return await self._act(call, dict(call.arguments), cancellation)
+        except BideError as error:
+            if self._spawns(call):
+                self.handles.failed(str(call.arguments["id"]), refusal(error))
+            return Answer(refusal(error), is_error=True)
+
+    async def _act(self, call: Call, given: Json, cancellation: Cancellation) -> Answer:
+        context = Context(cancellation, self.handles, answering=self._answering)
+        if call.tool == AWAIT and self.tools.stateful:
+            return await awaiting.await_(context, given)
+        tool = self.tools.get(call.tool)
+        if tool is None:
+            raise BadRequest(detail=f"there is no tool {call.tool!r}; known are {', '.join(self.tools.names)}")
+        action = _checked(tool, given)
+        if action == "spawn":
+            return await self._starting.spawn(tool, call, replace(context, handle=given["id"]))
+        if action:
+            return await self._on_handle(action, given)
+        return await self._starting.complete(tool, call, context)
+
+    async def _on_handle(self, action: str, given: Json) -> Answer:
+        ref: str = given["id"]
+        handle = await self.handles.find(ref)
+        await handle.settled.wait()
+        if handle.job is None:
+            return of_data(await self.handles.row(handle))
+        job = await self.jobs.get(handle.job)
+        if handle.asked is not None and action != "abort":
+            return await self._on_question(handle, handle.asked, action, given)
+        if action == "fetch":
+            return of_data(await acting.fetch(self.jobs, job, ref))
+        if action == "apply":
+            if job.facts is not None and is_secret(job.facts.waiting or ""):
+                detail = f"Handle `{ref}` asks for a password, and no model gives one; a person can: bide send {job.id}"
+                raise BadRequest(detail=detail)
+            return of_data(await acting.apply(self.jobs, job, ref, given["input"]))
+        return of_data(await acting.abort(self.jobs, job, ref, self.handles.owner))
+
+    async def _on_question(self, handle: Handle, asked: Open, action: str, given: Json) -> Answer:
+        """A handle that waits is answered by `apply`, unless a person is asked; `fetch` shows the question."""
+        if action == "apply":
+            if not self._answering.assistant or asked.question.for_people:
+                raise BadRequest(detail=f"Handle `{handle.id}` waits for the answer of a person; await it")
+            asked.answer(given["input"])
+            handle.asked = None
+        return of_data(await self.handles.row(handle))
+
+
+def _checked(tool: Tool, given: Json) -> str:
+    """The action of a call whose arguments are right. Raises BadRequest."""
+    action = given.get("action", "") if tool.spawn.stateful else ""
+    if action not in tool.forms:
+        raise BadRequest(detail=f"{tool.name} cannot {action}; it can {', '.join(tool.actions)}")
+    stray = [key for key in ("id", "input") if key in given and tool.spawn.stateful and not action]
+    if stray:
+        raise stray_refusal(stray[0], tool.actions)
+    wrong = arguments.fault(given, tool.forms[action])
+    if wrong is not None:
+        raise BadRequest(detail=f"{action}: {wrong.sentence}" if action else wrong.sentence)
+    if action == "spawn":
+        check_handle_id(given["id"])
+    return action
+
+
+@asynccontextmanager
+async def coordinate(
+    jobs: Jobs,
+    tools: Tools,
+    *,
+    owner: str = "agent",
+    permit: Permit | None = None,
+    inquire: Inquire | None = None,
+    answering: Answering | None = None,
+) -> AsyncGenerator[Coordinator]:
+    """Have these tools at work for an agent; at the end its coroutines are aborted, and commands go on as jobs do.
+
+    `permit` is asked before a call starts something; `inquire` asks the assistant, or a cheaper one, at the end of a
+    turn about handles whose tool has nobody of its own to ask; `answering` says who answers what coroutines ask.
+    """
+    handles = Handles(jobs, owner)
+    async with open_tasks(jobs) as tasks:
+        yield Coordinator(
+            jobs, tools, handles, Starting(jobs, handles, tasks, permit), inquire, answering or Answering()
+        )

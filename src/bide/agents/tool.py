@@ -1,0 +1,90 @@
+"""What a tool of an agent is: a coroutine of this program or a command, and how it may be spawned."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bide.agents.context import Context
+from bide.agents.turnend import Inquire
+from bide.model.errors import BadRequest
+from bide.model.handles import AWAIT, forms
+from bide.model.handletools import ACTIONS, ToolSettings, actions_of
+from bide.model.limits import Limits
+from bide.model.request import Request
+from bide.model.schema import Json, fields, text
+from bide.model.spawning import Spawn, check_spawn
+
+Run = Callable[[Context, Json], Awaitable[object]]
+"""Does a call, given its context and arguments: what it returns is the result, what it raises the error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as an assistant has it."""
+
+    name: str
+    description: str
+    work: Run | ToolSettings
+    """A coroutine of this program, or a command."""
+    properties: Json = field(default_factory=dict[str, Any])
+    """The JSON schema of each argument; of a command, what its parameters are."""
+    required: tuple[str, ...] = ()
+    spawn: Spawn = field(default_factory=Spawn)
+    reads_input: bool = False
+    """Of a coroutine: `apply` reaches it."""
+    asks: bool = False
+    """Of a coroutine: it may ask, and `apply` answers where the assistant may."""
+    inquire: Inquire | None = None
+    """Who is asked about its handles at the end of a turn, if not the one who is asked about all."""
+
+    def __post_init__(self) -> None:
+        """Checked, with what a command says of itself filled in."""
+        if isinstance(self.work, ToolSettings):
+            said = {key: text(what) for key, what in self.work.parameters.items()}
+            object.__setattr__(self, "properties", self.properties or said)
+            object.__setattr__(self, "required", self.required or self.work.required)
+        wrong = check_spawn(self.spawn) or self._fault()
+        if wrong is not None:
+            raise BadRequest(detail=f"the tool {self.name!r}: {wrong}")
+
+    def _fault(self) -> str | None:
+        taken = [key for key in ("action", "id", "input") if key in self.properties]
+        if taken and self.spawn.stateful:
+            return f"{taken[0]!r} cannot be an argument of a stateful tool"
+        if not self.name.replace("-", "_").isidentifier() or not self.name.isascii() or len(self.name) > 64:
+            return "a name is up to 64 letters, digits, '_' and '-', beginning with a letter"
+        return "this name is taken" if self.name == AWAIT else None
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What can be done; nothing but calls where it is not stateful."""
+        if not self.spawn.stateful:
+            return ()
+        if isinstance(self.work, ToolSettings):
+            return actions_of(self.work)
+        return tuple(action for action in ACTIONS if action != "apply" or self.reads_input or self.asks)
+
+    @property
+    def forms(self) -> dict[str, Json]:
+        """The fields of each action; those of a call without one under the empty name."""
+        if self.spawn.stateful:
+            return forms(self.properties, self.required, self.actions)
+        return {"": fields(self.required, **self.properties)}
+
+
+def request_of(tool: Tool, given: Json) -> Request:
+    """What is run for a call: the arguments of a command are in its environment, where they cannot be taken for code."""
+    work = tool.work
+    if not isinstance(work, ToolSettings):
+        return Request.of(f"{tool.name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"[:1000])
+    said = {key: as_word(given[key]) for key in tool.properties if key in given}
+    request = Request.of(work.command, env={**work.env, **said}, stdin=work.stdin, pty=work.pty)
+    limits = Limits(timeout=work.timeout) if work.timeout else request.limits
+    return replace(request, cwd=work.cwd or None, limits=limits)
+
+
+def as_word(value: object) -> str:
+    """An argument as an environment variable: text as it is, the rest as JSON writes it."""
+    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)

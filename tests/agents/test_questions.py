@@ -1,0 +1,193 @@
+"""Questions of a job: it waits, somebody answers, or it ends truthfully."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from tests.agents.desk import STATEFUL, awaiting, said
+
+from bide.agents import (
+    Answerer,
+    Answering,
+    Call,
+    Context,
+    Coordinator,
+    Form,
+    Policy,
+    Question,
+    Tool,
+    Tools,
+    ToolSettings,
+    by_command,
+    coordinate,
+)
+from bide.api import Jobs
+from bide.model.until import Until
+
+WHICH = Question("Which colour?", Form.SELECT, ("red", "blue"))
+PASSWORD = Question("Password:", secret=True)
+
+
+def painter(question: Question = WHICH) -> Tool:
+    async def paint(context: Context, _: dict[str, Any]) -> str:
+        return f"painted {await context.ask(question)}"
+
+    return Tool("paint", "Paints.", paint, spawn=STATEFUL, asks=True)
+
+
+SPAWN = Call("1", "paint", {"action": "spawn", "id": "p"})
+
+
+@asynccontextmanager
+async def at_work(jobs: Jobs, answering: Answering, question: Question = WHICH) -> AsyncGenerator[Coordinator]:
+    async with coordinate(jobs, Tools(painter(question)), answering=answering) as desk:
+        yield desk
+
+
+async def _waiting(desk: Coordinator) -> dict[str, Any]:
+    """What `fetch` says once the handle waits."""
+    with anyio.fail_after(10):
+        while True:
+            (row,) = await said(desk, Call("2", "paint", {"action": "fetch", "id": "p"}))
+            if row["state"] != "running":
+                return row
+
+
+async def test_110_122_a_handle_that_asks_waits_is_pending_and_goes_on_when_it_is_answered(local: Jobs) -> None:
+    async with at_work(local, Answering(assistant=True)) as desk:
+        await said(desk, SPAWN)
+        row = await _waiting(desk)
+        asked = {
+            "id": "question",
+            "text": "Which colour?",
+            "type": "select",
+            "default": None,
+            "options": ["red", "blue"],
+        }
+        assert (row["state"], row["question"]) == ("waiting", asked)
+        assert await said(desk, awaiting(all=["p"], timeout_secs=0)) == [
+            {"completed": [], "pending": [{"id": "p", "state": "waiting"}], "timed_out": True}
+        ]
+        (wrong,) = await said(desk, Call("3", "paint", {"action": "apply", "id": "p", "input": "green"}))
+        assert wrong == "this is no answer to 'Which colour?': it must be one of red, blue, not 'green'"
+        await said(desk, Call("3", "paint", {"action": "apply", "id": "p", "input": "blue"}))
+        (awaited,) = await said(desk, awaiting(all=["p"]))
+    assert awaited["completed"] == [{"id": "p", "state": "stopped", "result": "painted blue"}]
+
+
+@pytest.mark.parametrize(
+    ("policy", "result"),
+    [
+        (Policy.DENY, "nobody may answer 'Which colour?' here, and it is not answered by itself"),
+        (Policy.DEFAULTS, "nobody may answer 'Which colour?' here, and it is not answered by itself"),
+        (Policy.AUTO, "painted red"),
+    ],
+)
+async def test_145_with_nobody_to_answer_the_policy_holds(local: Jobs, policy: Policy, result: str) -> None:
+    async with at_work(local, Answering(policy=policy)) as desk:
+        _, awaited = await said(desk, SPAWN, awaiting(all=["p"]))
+    assert awaited["completed"][0]["result"] == result
+
+
+async def _colour(_: Question) -> str:
+    return "blue"
+
+
+async def _fails(_: Question) -> str:
+    raise RuntimeError("the prompt was cancelled")
+
+
+async def test_141_a_person_or_a_program_that_is_configured_answers_and_await_goes_on(local: Jobs) -> None:
+    cheap = by_command(local, """grep -q '"Which colour?"' && echo '"red"'""")
+    for answerers, result in (([Answerer(_colour)], "painted blue"), ([cheap, Answerer(_colour)], "painted red")):
+        async with at_work(local, Answering(answerers)) as desk:
+            _, awaited = await said(desk, SPAWN, awaiting(all=["p"]))
+        assert awaited["completed"][0]["result"] == result
+
+
+async def test_141_an_answerer_without_a_usable_answer_passes_the_question_on(local: Jobs) -> None:
+    broken = by_command(local, "echo not json")
+    absent = by_command(local, ("/no/such/program",))
+
+    async def unfit(_: Question) -> str:
+        return "green"
+
+    async with at_work(local, Answering([broken, absent, Answerer(unfit), Answerer(_colour)])) as desk:
+        _, awaited = await said(desk, SPAWN, awaiting(all=["p"]))
+    assert awaited["completed"][0]["result"] == "painted blue"
+
+
+async def test_122_a_question_that_fails_ends_the_handle_with_its_words(local: Jobs) -> None:
+    async with at_work(local, Answering([Answerer(_fails, person=True)])) as desk:
+        with anyio.fail_after(10):
+            _, awaited = await said(desk, SPAWN, awaiting(all=["p"]))
+    (row,) = awaited["completed"]
+    assert (row["state"], row["result"]) == ("stopped", "the prompt was cancelled")
+
+
+async def test_145_a_password_is_shown_to_no_model_and_taken_from_none(local: Jobs) -> None:
+    seen: list[Question] = []
+    release = anyio.Event()
+
+    async def model(question: Question) -> str:
+        seen.append(question)
+        return "guess"
+
+    async def person(_: Question) -> str:
+        await release.wait()
+        return "s3cret"
+
+    answering = Answering([Answerer(model), Answerer(person, person=True)], assistant=True, policy=Policy.AUTO)
+    async with at_work(local, answering, PASSWORD) as desk:
+        await said(desk, SPAWN)
+        assert await _waiting(desk) == {"id": "p", "state": "waiting"}
+        (refused,) = await said(desk, Call("3", "paint", {"action": "apply", "id": "p", "input": "guess"}))
+        assert refused == "Handle `p` waits for the answer of a person; await it"
+        release.set()
+        (awaited,) = await said(desk, awaiting(all=["p"]))
+    assert awaited["completed"][0]["result"] == "painted s3cret"
+    assert seen == []
+
+
+async def test_an_abort_ends_a_handle_that_waits(local: Jobs) -> None:
+    async with at_work(local, Answering(assistant=True)) as desk:
+        await said(desk, SPAWN)
+        await _waiting(desk)
+        (row,) = await said(desk, Call("3", "paint", {"action": "abort", "id": "p"}))
+    assert row["state"] == "stopped"
+    assert "killed" in row["result"]
+
+
+async def test_107_a_call_that_runs_to_completion_can_ask_too(local: Jobs) -> None:
+    async with at_work(local, Answering([Answerer(_colour)])) as desk:
+        assert await said(desk, Call("1", "paint", {})) == ["painted blue"]
+    async with at_work(local, Answering(assistant=True)) as desk:
+        with anyio.fail_after(5):
+            (refused,) = await said(desk, Call("1", "paint", {}))
+    assert "nobody may answer" in refused
+
+
+async def _prompted(jobs: Jobs, desk: Coordinator, prompt: str) -> Any:
+    """What `apply` says to a command that shows this prompt and reads a line."""
+    await said(desk, Call("1", "login", {"action": "spawn", "id": "login", "prompt": prompt}))
+    with anyio.fail_after(20):
+        await jobs.wait(["login"], until=Until(input=True))
+    (answer,) = await said(desk, Call("2", "login", {"action": "apply", "id": "login", "input": "x"}))
+    return answer
+
+
+async def test_a_prompt_of_a_command_is_answered_by_apply_and_one_for_a_password_by_a_person_only(local: Jobs) -> None:
+    script = 'printf "%s" "$prompt"; read -r line; echo "got $line"'
+    settings = ToolSettings(script, parameters={"prompt": "what to show"}, stdin=True)
+    async with coordinate(local, Tools(Tool("login", "Logs in.", settings, spawn=STATEFUL))) as desk:
+        row = await _prompted(local, desk, "User: ")
+        assert row["id"] == "login"
+        (awaited,) = await said(desk, awaiting(all=["login"]))
+        assert awaited["completed"][0]["result"] == "User: got x\n"
+        refused = await _prompted(local, desk, "Password: ")
+        assert "asks for a password, and no model gives one; a person can: bide send" in refused
+        await local.send("login", data=b"s3cret\n")
+        (awaited,) = await said(desk, awaiting(all=["login"]))
+    assert awaited["completed"][0]["result"] == "Password: got s3cret\n"

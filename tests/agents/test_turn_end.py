@@ -1,0 +1,140 @@
+"""The end of a turn: inquire, await, abort."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import anyio
+from tests.agents.desk import awaiting, said, shell, spawn
+from tests.support.gates import Gate
+
+import bide
+from bide.agents import Call, Coordinator, Notifications, Spawn, Tool, Tools, ToolSettings, TurnEnd, coordinate
+from bide.api import Jobs
+
+
+class Assistant:
+    """Answers inquiries as it was told to, and keeps what it was asked."""
+
+    def __init__(self, **choices: str) -> None:
+        self.choices = choices
+        self.asked: list[dict[str, Any]] = []
+
+    async def __call__(self, question: dict[str, Any], _: dict[str, Any]) -> object:
+        self.asked += question["handles"]
+        return {"handles": [{"id": one, "action": action} for one, action in self.choices.items()]}
+
+
+@asynccontextmanager
+async def at_work(jobs: Jobs, tool: Tool, assistant: Assistant | None = None) -> AsyncGenerator[Coordinator]:
+    async with coordinate(jobs, Tools(tool), owner="me", inquire=assistant) as desk:
+        yield desk
+
+
+async def test_138_139_an_inquiry_says_what_is_active_and_takes_a_choice_for_each(local: Jobs, gate: Gate) -> None:
+    assistant = Assistant(go="wait", stop="abort")
+    async with at_work(local, shell(), assistant) as desk:
+        await said(desk, spawn("go", f"echo compiling; {gate.wait}; echo done"), spawn("stop", "exec sleep 1000"))
+        await local.wait(["go"], until=bide.Until(log="compiling"))
+        done: list[TurnEnd] = []
+
+        async def end() -> None:
+            done.append(await desk.end_turn())
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(end)
+            await local.wait(["stop"])
+            gate.open()
+    shown = {one["id"]: one for one in assistant.asked}
+    assert set(shown) == {"go", "stop"}
+    go = shown["go"]
+    assert (go["tool"], go["state"], go["output_preview"]) == ("shell", "running", "compiling")
+    assert isinstance(go["elapsed_secs"], float)
+    assert done[0].results == [{"id": "go", "state": "stopped", "result": "compiling\ndone\n"}]
+    assert (done[0].aborted, done[0].left) == (["stop"], [])
+    job = await local.get("stop")
+    assert isinstance(job.phase, bide.Ended)
+    assert job.phase.end.reason is bide.Reason.KILLED
+
+
+async def test_140_a_wait_has_a_timeout_and_aborts_nothing(local: Jobs, gate: Gate) -> None:
+    tool = shell(wait_timeout=timedelta(milliseconds=50))
+    async with at_work(local, tool, Assistant(long="wait")) as desk:
+        await said(desk, spawn("long", gate.wait))
+        done = await desk.end_turn()
+        assert done.results == [{"id": "long", "state": "running", "timed_out": True}]
+        assert done.left == ["long"]
+        gate.open()
+        await said(desk, awaiting(all=["long"]))
+
+
+async def test_141_the_tool_says_who_is_asked_and_each_is_asked_once(local: Jobs, gate: Gate) -> None:
+    cheap, main = Assistant(), Assistant()
+    settings = ToolSettings("exec sleep 1000")
+    asked_apart = Tool("nap", "Sleeps.", settings, spawn=Spawn(stateful=True), inquire=cheap)
+    async with coordinate(local, Tools(shell(), asked_apart), inquire=main) as desk:
+        nap = Call("1", "nap", {"action": "spawn", "id": "nap"})
+        await said(desk, spawn("a", gate.wait), spawn("b", gate.wait), nap)
+        done = await desk.end_turn()
+    assert sorted(done.left) == ["a", "b", "nap"]
+    assert [one["id"] for one in cheap.asked] == ["nap"]
+    assert sorted(one["id"] for one in main.asked) == ["a", "b"]
+    gate.open()
+    gate.open()
+
+
+async def test_an_assistant_that_fails_or_is_not_there_loses_nothing(local: Jobs, gate: Gate) -> None:
+    async def fails(_: dict[str, Any], __: dict[str, Any]) -> object:
+        raise RuntimeError("overloaded")
+
+    async with coordinate(local, Tools(shell()), owner="me", inquire=fails) as desk:
+        await said(desk, spawn("long", f"{gate.wait}; echo late"))
+        assert (await desk.end_turn()).left == ["long"]
+        gate.open()
+        async for event in local.events.follow(after=0, job="long"):
+            if event.what == "ended":
+                break
+        (row,) = (await desk.news()).rows
+        assert (row["id"], row["result"], row["level"]) == ("long", "late\n", "info")
+        assert (await desk.news()).rows == ()
+
+
+async def test_142_await_waits_without_a_model_and_the_result_is_due_in_the_next_turn(local: Jobs) -> None:
+    assistant = Assistant()
+    async with at_work(local, shell(on_turn_end="await"), assistant) as desk:
+        await said(desk, spawn("quick", "sleep 0.1; echo result"))
+        done = await desk.end_turn()
+        assert (done.results, done.left, assistant.asked) == ([], ["quick"], [])
+        news = await desk.news()
+        assert [(row["id"], row["result"]) for row in news.rows] == [("quick", "result\n")]
+        assert "unrelated" in news.text
+
+
+async def test_142_what_the_policy_await_cannot_wait_for_is_aborted(local: Jobs) -> None:
+    tool = shell(on_turn_end="await", await_timeout=timedelta(milliseconds=100))
+    async with at_work(local, tool) as desk:
+        await said(desk, spawn("long", "exec sleep 1000"))
+        assert (await desk.end_turn()).aborted == ["long"]
+
+
+async def test_143_abort_kills_at_once_verified(local: Jobs) -> None:
+    async with at_work(local, shell(on_turn_end="abort")) as desk:
+        await said(desk, spawn("a", "sleep 1000 & sleep 1000"), spawn("b", "exec sleep 1000"))
+        assert sorted((await desk.end_turn()).aborted) == ["a", "b"]
+        assert (await desk.end_turn()) == TurnEnd()
+
+
+async def test_132_133_what_was_awaited_or_is_not_wanted_is_not_told_again(local: Jobs) -> None:
+    quiet = Spawn(stateful=True, notifications=Notifications(on_success=False))
+    settings = ToolSettings('eval "$command"', parameters={"command": "code"}, required=("command",))
+    async with coordinate(local, Tools(shell(), Tool("quiet", "", settings, spawn=quiet)), owner="me") as desk:
+        await said(desk, spawn("seen", "true"), awaiting(all=["seen"]))
+        for one in (spawn("well", "true", "quiet"), spawn("bad", "exit 3", "quiet"), spawn("told", "true")):
+            await said(desk, one)
+        for name in ("well", "bad", "told"):
+            async for event in local.events.follow(after=0, job=name):
+                if event.what == "ended":
+                    break
+        rows = (await desk.news()).rows
+    assert [(row["id"], row["level"]) for row in rows] == [("bad", "error"), ("told", "info")]

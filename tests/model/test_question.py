@@ -1,0 +1,75 @@
+"""Questions: what answers them, who may, and what holds when nobody can."""
+
+import pytest
+
+from bide.model.errors import BadRequest
+from bide.model.question import Form, Policy, Question, by_policy, fault, is_secret
+
+_BOOLEAN = Question("Go on?", Form.BOOLEAN)
+_SELECT = Question("Which?", Form.SELECT, ("red", "blue"))
+_TEXT = Question("Name?")
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "fits"),
+    [
+        (_BOOLEAN, True, True),
+        (_BOOLEAN, "yes", False),
+        (_BOOLEAN, 1, False),
+        (_SELECT, "blue", True),
+        (_SELECT, "green", False),
+        (_SELECT, None, False),
+        (_TEXT, "", True),
+        (_TEXT, 5, False),
+    ],
+)
+def test_110_an_answer_has_the_form_of_its_question(question: Question, value: object, fits: bool) -> None:  # noqa: FBT001
+    assert (fault(question, value) is None) is fits
+
+
+@pytest.mark.parametrize(
+    ("question", "auto", "defaults"),
+    [
+        (_BOOLEAN, True, None),
+        (Question("Go on?", Form.BOOLEAN, default=False), False, False),
+        (_SELECT, "red", None),
+        (Question("Which?", Form.SELECT, ("red", "blue"), "blue"), "blue", "blue"),
+        (_TEXT, None, None),
+        (Question("Name?", default="me"), "me", "me"),
+        (Question("Sign?", Form.BOOLEAN, default=True, exclusive=True), None, None),
+        (Question("Password:", default="x", secret=True), None, None),
+    ],
+)
+def test_145_nobody_to_answer_and_the_policy_decides(question: Question, auto: object, defaults: object) -> None:
+    assert by_policy(question, Policy.AUTO) == auto
+    assert by_policy(question, Policy.DEFAULTS) == defaults
+    assert by_policy(question, Policy.DENY) is None
+
+
+@pytest.mark.parametrize(
+    ("prompt", "secret"),
+    [
+        ("[sudo] password for me: ", True),
+        ("Enter passphrase for key '/k': ", True),
+        ("PIN:", True),
+        ("API token: ", True),
+        ("Continue? [y/N] ", False),
+        ("Spinning up… name: ", False),
+    ],
+)
+def test_a_prompt_for_a_password_is_known(prompt: str, secret: bool) -> None:  # noqa: FBT001
+    assert is_secret(prompt) is secret
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"text": " "}, "needs a text"),
+        ({"text": "x", "form": Form.SELECT}, "needs options"),
+        ({"text": "x", "options": ("a",)}, "other questions have none"),
+        ({"text": "x", "form": Form.BOOLEAN, "default": "yes"}, "must answer it"),
+    ],
+)
+def test_a_question_that_cannot_be_meant_is_refused(given: dict[str, object], sentence: str) -> None:
+    with pytest.raises(BadRequest, match=sentence):
+        Question(**given)  # type: ignore[arg-type]
