@@ -107,12 +107,14 @@ async def cancel(call: Call, given: Json) -> Answer:
 
 
 async def health(call: Call, _: Json) -> Answer:
-    """How the processes of the caller's running requests do."""
+    """How the processes of the caller's running requests do, and whether each CLI is asked or was given a rest."""
     rows: list[Json] = []
     for cli in CLIS:
         page = await call.jobs.list(Filter(owner=call.caller.owner, kind=cli, phase="running"), limit=200)
         rows += [llmtext.health(await call.jobs.llm.answer(job.id)) for job in page.jobs]
-    return _told({"jobs": rows, "running": len(rows), "persistence": {"backend": "bide", "durable": True}})
+    clis = [llmtext.cli_health(one) for one in await call.jobs.llm.health()]
+    persistence = {"backend": "bide", "durable": True}
+    return _told({"jobs": rows, "running": len(rows), "clis": clis, "persistence": persistence})
 
 
 _JOB = text("the id of a request")
@@ -157,5 +159,11 @@ TOOLS = (
         cancel,
         destructive=True,
     ),
-    Tool("llm_process_health", "How the processes of your running requests do.", fields(()), health, reads_only=True),
+    Tool(
+        "llm_process_health",
+        "How the processes of your running requests do, and whether each CLI is asked or was given a rest.",
+        fields(()),
+        health,
+        reads_only=True,
+    ),
 )
