@@ -44,7 +44,7 @@ def slow(jobs_here: Jobs, fakes: Fakes, gate: Gate) -> Gate:
 async def test_184_there_are_two_request_tools_for_each_cli_and_the_tools_around_them(ai: Agent) -> None:
     tools = {tool.name: tool for tool in (await ai.client.list_tools()).tools}
     requests = {f"{cli}_request{how}" for cli in PROGRAMS for how in ("", "_async")}
-    jobs = {"llm_job_status", "llm_job_result", "llm_request_result", "llm_job_watch", "llm_job_cancel"}
+    jobs = {"llm_job_status", "llm_job_result", "llm_request_result", "llm_job_watch", "llm_job_cancel", "llm_review"}
     about = {"llm_process_health", "cli_versions", "cli_upgrade", "list_models", "approval_list"}
     sessions = {f"session_{what}" for what in ("create", "list", "get", "set_active", "delete", "clear_all")}
     assert set(tools) == requests | jobs | about | sessions

@@ -240,6 +240,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         SessionNotFound,
         ConversationNotFound,
         QueueFull,
+        CliResting,
         NameInUse,
         JobQueued,
         PortInUse,

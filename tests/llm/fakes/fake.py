@@ -4,7 +4,7 @@ What it is, is its name; what it does, FAKE_MODE: `ok`, `slow` (says something, 
 without a word), `flood`, `crash`, `linger` (stays after its result), `limited`, `loggedout`, `empty`, `wrong` (leaves with
 3 after a good result), `error` (leaves with 0 after a bad one), `late` (writes when it is told to end), `garbage`, `flaky` (the
 line fails for the first FAKE_FAILURES starts, with FAKE_STATUS), `halfway` (the line fails after a tool was used).
-FAKE_LOG is a file that gets one line of JSON for each start.
+FAKE_LOG is a file that gets one line of JSON for each start. FAKE_MODE_CODEX is for codex alone, and FAKE_SAY_CODEX what it answers.
 """
 
 import json
@@ -13,7 +13,7 @@ import signal
 import sys
 
 NAME = os.path.basename(sys.argv[0])
-MODE = os.environ.get("FAKE_MODE", "ok")
+MODE = os.environ.get(f"FAKE_MODE_{NAME.upper()}") or os.environ.get("FAKE_MODE", "ok")
 WITH_VALUE = {
     "claude": "--model --output-format --input-format --permission-mode --mcp-config --agent --agents --system-prompt "
     "--append-system-prompt --max-budget-usd --max-turns --effort --fallback-model --json-schema --add-dir --resume",
@@ -218,7 +218,8 @@ def main() -> int:
         }
         entry = {"cli": NAME, "argv": sys.argv[1:], "stdin": stdin, "env": env, "cwd": os.getcwd(), "pid": os.getpid()}
         log.write(json.dumps(entry) + "\n")
-    return act(f"you said: {prompt(flags, rest, stdin)[:200]}", session)
+    said = os.environ.get(f"FAKE_SAY_{NAME.upper()}")
+    return act(said or f"you said: {prompt(flags, rest, stdin)[:200]}", session)
 
 
 sys.exit(main())

@@ -11,7 +11,7 @@ from bide.mcpserver import text
 from bide.mcpserver.scope import SCOPES
 from bide.mcpserver.tool import Answer, Call, Json, Tool, fields, flag, number, whole, words
 from bide.mcpserver.tool import text as string
-from bide.mcpserver.toolsets import place, runs
+from bide.mcpserver.toolsets import asking, place, runs
 from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended
@@ -240,4 +240,5 @@ TOOLS = (
         place.session,
         destructive=True,
     ),
+    asking.TOOL,
 )
