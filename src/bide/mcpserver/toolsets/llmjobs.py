@@ -11,7 +11,7 @@ from bide.mcpserver.toolsets import llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.errors import JobNotFound
 from bide.model.llm.answer import Answer as LlmAnswer
-from bide.model.llm.answer import Status
+from bide.model.llm.answer import Status, phase_of
 from bide.model.output import Stream
 
 CHARS = 200_000
@@ -80,17 +80,19 @@ async def _text(call: Call, job: str, stream: Stream) -> str:
 async def watch(call: Call, given: Json) -> Answer:
     """Wait until a request writes more, or is over; the position in its output counts as progress."""
     job = await call.own.job(given["jobId"])
-    seen = given.get("afterProgressSeq", 0)
+    seen, began = given.get("afterProgressSeq", 0), await call.jobs.llm.answer(job.id)
+    await call.progress(0, f"{began.cli}: {phase_of(began)}")
     wait = timedelta(milliseconds=given.get("waitMs", 0))
-    await call.jobs.read(job.id, offset=seen, limit=1, follow=wait or None)
-    snapshot = llmtext.snapshot(await call.jobs.llm.answer(job.id))
+    await call.jobs.read(began.job.id, offset=seen, limit=1, follow=wait or None)
+    answer = await call.jobs.llm.answer(began.job.id)
+    snapshot, phase = llmtext.snapshot(answer), phase_of(answer)
     size = snapshot["stdoutBytes"]
-    events = [{"seq": size, "phase": _phase(snapshot["status"]), "bytes": size}] if size > seen else []
-    return _told({"job": snapshot, "capability": "activity_only", "progress": events, "progressSeq": max(size, seen)})
-
-
-def _phase(status: str) -> str:
-    return "writing" if status == Status.RUNNING else "completed" if status == Status.COMPLETED else "failed"
+    await call.progress(max(size, 1), f"{answer.cli}: {phase}")
+    events: list[Json] = []
+    if size > seen:
+        events.append({"seq": size, "phase": str(phase), "bytes": size, "toolUses": dict(answer.reading.tools)})
+    body: Json = {"job": snapshot, "phase": str(phase), "capability": "phases"}
+    return _told({**body, "progress": events, "progressSeq": max(size, seen)})
 
 
 async def cancel(call: Call, given: Json) -> Answer:
