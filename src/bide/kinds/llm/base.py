@@ -83,8 +83,8 @@ class Cli:
     """What it can write; the first is used unless another is asked for."""
     streaming: tuple[str, ...]
     """Those in which it tells of its work meanwhile, so that silence means something."""
-    upgrade: Callable[[str | None], tuple[str, ...]]
-    """The command that brings it to a version, or to the newest. Raises BadRequest."""
+    upgrade: Callable[[str | None, str | None], tuple[str, ...]]
+    """The command that brings it to a version, or to the newest, given where it is. Raises BadRequest."""
     help: tuple[str, ...] = ("--help",)
     """What lists its flags."""
     login: tuple[str, ...] | None = None

@@ -8,11 +8,13 @@ from bide.kinds.llm import flags
 from bide.kinds.llm.base import Cli, Command, Installed, Reader, check_target, encoded, too_long
 from bide.kinds.llm.flags import Flag, Shape
 from bide.kinds.llm.lines import Lines, Whole, below, items, word
+from bide.model.errors import BadRequest
 from bide.model.llm.answer import Reading
 from bide.model.llm.ask import Ask
 from bide.model.llm.prompt import Prompt
 
 NAME, PROGRAM = "mistral", "vibe"
+_PACKAGE = "mistral-vibe"
 STREAM, JSON, TEXT = "streaming", "json", "text"
 _UNATTENDED = "auto-approve"
 _ALSO = {"plain": TEXT, "stream-json": STREAM}
@@ -110,17 +112,22 @@ def reader(kind: str) -> Reader:
     return {STREAM: Stream, JSON: One, TEXT: Whole}[kind]()
 
 
-def upgrade(target: str | None) -> tuple[str, ...]:
-    """It comes from PyPI, as a tool of uv."""
+def upgrade(target: str | None, path: str | None = None) -> tuple[str, ...]:
+    """By what it was installed with, as far as its place tells; as a tool of uv if it is not there."""
     wanted = check_target(target)
-    return (
-        ("uv", "tool", "upgrade", "mistral-vibe")
-        if wanted is None
-        else (
-            *("uv", "tool", "install", "--force"),
-            f"mistral-vibe=={wanted}",
-        )
-    )
+    package = _PACKAGE if wanted is None else f"{_PACKAGE}=={wanted}"
+    place = path or "/uv/tools/"
+    if "/uv/tools/" in place:
+        return ("uv", "tool", "upgrade", package) if wanted is None else ("uv", "tool", "install", "--force", package)
+    if "/pipx/" in place:
+        return ("pipx", "upgrade", package) if wanted is None else ("pipx", "install", "--force", package)
+    if any(sign in place for sign in ("/Cellar/", "/homebrew/", "/linuxbrew/")):
+        if wanted is not None:
+            raise BadRequest(
+                detail=f"{place} is from Homebrew, which has the newest version only; leave the version out"
+            )
+        return ("brew", "upgrade", _PACKAGE)
+    return (f"{place.rpartition('/')[0]}/python3", "-m", "pip", "install", "--upgrade", package)
 
 
 CLI = Cli(

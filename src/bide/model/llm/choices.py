@@ -71,6 +71,8 @@ class LlmSettings:
     """The model to use, by CLI, where a request names none."""
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     """Other words for models."""
+    mcp_servers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The command of each MCP server that requests may name."""
     cache: CacheSettings = field(default_factory=CacheSettings)
 
 

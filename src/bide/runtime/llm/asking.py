@@ -17,6 +17,7 @@ import anyio
 from bide.api import Ran
 from bide.kinds.llm import known
 from bide.kinds.llm.base import Cli, Command, check_words
+from bide.kinds.llm.servers import with_servers
 from bide.model.askfacts import AskFacts
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import QueueFull
@@ -59,6 +60,7 @@ async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Ask
     chosen, notes = over(core.settings.llm, {**base, **asked.env})
     asked = replace(asked, model=model_of(cli.name, asked.model, chosen, cli.aliases))
     prompt, more = _cached(asked, chosen)
+    asked, ignored = with_servers(asked, chosen.mcp_servers)
     recorder = desk.recorder
     installed = await desk.programs.find(cli, {**base, **asked.env})
     asked, files = _with_files(core, asked)
@@ -82,7 +84,7 @@ async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Ask
     answer = replace(
         answer,
         correlation_id=facts.correlation_id,
-        notes=(*notes, *more, *command.notes, *answer.notes),
+        notes=(*notes, *more, *ignored, *command.notes, *answer.notes),
     )
     return Asked(answer, joined=ran.joined, deferred=deferred, deadline=request.deadline, approval=decision)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Unpack
@@ -128,10 +129,11 @@ class LocalLlm:
         self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
     ) -> Upgrade:
         """See beside.Llm.upgrade."""
-        command = known.named(cli).upgrade(target)
+        base = dict(os.environ if env is None else env)
+        path = shutil.which(known.named(cli).program, path=search_path(base))
+        command = known.named(cli).upgrade(target, None if path is None else os.path.realpath(path))
         if dry_run:
             return Upgrade(cli, command)
-        base = dict(os.environ if env is None else env)
         request = Request(
             command,
             base_env={**base, "PATH": search_path(base)},
