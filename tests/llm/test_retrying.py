@@ -50,8 +50,9 @@ def test_221_a_breaker_opens_at_five_failures_and_lets_one_try_after_a_minute() 
     assert found.left(T + SECOND * 59, rest) == SECOND
     later = T + rest
     assert (found.state(later, rest), found.lets(later, rest)) == (State.HALF_OPEN, True)
-    tried = found.tried("one")
+    tried = found.tried("one", later)
     assert not tried.lets(later, rest)
+    assert tried.lets(later + rest, rest)
     assert tried.failed(later, "again", 5).state(later, rest) is State.OPEN
     assert tried.ended("one", reached=True) == Breaker()
     assert tried.ended("one", reached=False).lets(later, rest)

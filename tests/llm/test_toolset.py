@@ -153,7 +153,8 @@ async def test_210_213_a_request_is_watched_and_canceled(slow: Gate, ai: Agent) 
     job = (await ai.data("claude_request_async", prompt="hello"))["job"]["id"]
     told: list[str | None] = []
 
-    async def hear(_progress: float, _total: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        assert (progress >= 0, total) == (True, None)
         told.append(message)
 
     arguments = {"jobId": job, "waitMs": 10_000}

@@ -57,6 +57,8 @@ class Breaker:
     opened_at: datetime | None = None
     trial: str | None = None
     """The request that tries while it is half open, by correlation id."""
+    tried_at: datetime | None = None
+    """Since when it does; one that takes longer than a rest keeps others from trying no longer."""
     error: str = ""
     """What was said last."""
 
@@ -73,23 +75,24 @@ class Breaker:
     def lets(self, now: datetime, rest: timedelta) -> bool:
         """Whether another request may be made now."""
         state = self.state(now, rest)
-        return state is State.CLOSED or (state is State.HALF_OPEN and self.trial is None)
+        free = self.tried_at is None or now >= self.tried_at + rest
+        return state is State.CLOSED or (state is State.HALF_OPEN and free)
 
-    def tried(self, correlation_id: str) -> Breaker:
+    def tried(self, correlation_id: str, now: datetime) -> Breaker:
         """This request is made; if a rest is over, it is the one that tries."""
-        return self if self.opened_at is None else replace(self, trial=correlation_id)
+        return self if self.opened_at is None else replace(self, trial=correlation_id, tried_at=now)
 
     def failed(self, now: datetime, error: str, most: int) -> Breaker:
         """Another attempt failed; with so many in a row, and after a trial at once, it is given a rest."""
         failures = self.failures + 1
         opened = now if 0 < most <= failures else None
-        return Breaker(failures, opened, None, error)
+        return Breaker(failures, opened, error=error)
 
     def ended(self, correlation_id: str, *, reached: bool) -> Breaker:
         """A request is over that did not fail so. If it was answered, whatever the answer, all is well again."""
         if reached:
             return Breaker()
-        return replace(self, trial=None) if self.trial == correlation_id else self
+        return replace(self, trial=None, tried_at=None) if self.trial == correlation_id else self
 
 
 def reached(answer: Answer) -> bool:

@@ -68,7 +68,9 @@ class LocalLlm:
     async def answer(self, job: str, *, owner: str | None = None) -> Answer:
         """See beside.Llm.answer."""
         found = self._core.seen.mark(self._find(job, owner))
-        return await self._retrying.answer(self._core.with_facts(found))
+        answer = await self._retrying.answer(self._core.with_facts(found))
+        self._core.seen.mark(answer.job)
+        return answer
 
     def _find(self, ref: str, owner: str | None) -> Job:
         try:

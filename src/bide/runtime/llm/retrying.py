@@ -53,7 +53,7 @@ class Retrying:
         if found.status is not Status.FAILED:
             return None
         core, job = self._core, found.job
-        decided = record.read_next(core.home.job(job.id))
+        decided = record.read_next(_path(core, job))
         if decided is None and (held := core.keeping.table.with_key(job.owner, _key(job))) is not None:
             return held.job
         if decided is None and retry.is_transient(found):
@@ -92,7 +92,7 @@ class Retrying:
         like = replace(
             job, id=starting.new_id(core), spec=spec, key=_key(job), created_at=now(), phase=Queued(), facts=None
         )
-        path = core.home.job(job.id)
+        path = _path(core, job)
         try:
             live = services.start_later(core, like, path, at, told.read(path) if job.spec.stdin else None)
         except (OSError, BadRequest, DiskFull, NameInUse, QueueFull, DatabaseCorrupt) as error:
@@ -112,7 +112,7 @@ class Retrying:
 
     def _record(self, job: Job, decided: Next) -> None:
         try:
-            record.write_next(self._core.home.job(job.id), decided)
+            record.write_next(_path(self._core, job), decided)
         except OSError as error:
             log.warning("what comes after %s could not be put on record: %s", job.id, error)
 
@@ -134,7 +134,7 @@ class Retrying:
         """A request was made; it may be the one that tries whether a CLI works again."""
         facts = answers.facts_of(job)
         if facts.cli in self._breakers:
-            self._breakers[facts.cli] = self._breakers[facts.cli].tried(facts.correlation_id)
+            self._breakers[facts.cli] = self._breakers[facts.cli].tried(facts.correlation_id, now())
 
     def ended(self, found: Answer) -> None:
         """A request is over: what that says of its CLI, unless it failed in a way that is counted elsewhere."""
@@ -148,6 +148,11 @@ class Retrying:
         breaker, rest = self.breaker(cli), self._core.settings.llm.breaker_rest
         state, left = breaker.state(now(), rest), breaker.left(now(), rest)
         return Health(cli, state, breaker.failures, left, breaker.error, running, waiting)
+
+
+def _path(core: Core, job: Job) -> str:
+    live = core.live(job)
+    return core.home.job(job.id) if live is None else live.path
 
 
 def _key(job: Job) -> str:
