@@ -1,13 +1,18 @@
-"""Reviews by several LLMs: what each says in the end, and what that comes to. Pure; the asking is that of any request."""
+"""Reviews by several LLMs: what each says in the end, and what that comes to. Pure; the asking is that of any request.
+
+The command line loads it, so that nothing that is slow to import is in it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from bide.model.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 REVIEWERS = ("claude", "codex", "gemini")
 """Who is asked unless others are named."""
@@ -45,15 +50,18 @@ class Verdict(StrEnum):
     RUNNING = "running"
 
 
-@dataclass(frozen=True, slots=True)
 class Vote:
     """What one reviewer brought."""
 
-    cli: str
-    verdict: Verdict
-    job: str | None = None
-    text: str = ""
-    error: str = ""
+    __slots__ = ("cli", "error", "job", "text", "verdict")
+
+    def __init__(self, cli: str, verdict: Verdict, job: str | None = None, text: str = "", error: str = "") -> None:
+        """The words are the reviewer's, the error is why there are none."""
+        self.cli = cli
+        self.verdict = verdict
+        self.job = job
+        self.text = text
+        self.error = error
 
 
 def verdict_of(text: str) -> Verdict:
