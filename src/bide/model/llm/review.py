@@ -57,11 +57,11 @@ class Vote:
 
     def __init__(self, cli: str, verdict: Verdict, job: str | None = None, text: str = "", error: str = "") -> None:
         """The words are the reviewer's, the error is why there are none."""
-        self.cli = cli
-        self.verdict = verdict
-        self.job = job
-        self.text = text
-        self.error = error
+        self.cli: str = cli
+        self.verdict: Verdict = verdict
+        self.job: str | None = job
+        self.text: str = text
+        self.error: str = error
 
 
 def verdict_of(text: str) -> Verdict:
