@@ -23,6 +23,7 @@ from bench.rows import (
     exits,
     latency,
     listing,
+    llm,
     mcp,
     memory,
     outbox,
@@ -51,6 +52,7 @@ ROWS: dict[str, Measure] = {
     "gc": removing.measure,
     "mcp": mcp.measure,
     "outbox": outbox.measure,
+    "llm": llm.measure,
 }
 """In the order of the table."""
 
@@ -62,6 +64,7 @@ ORDER = (
     "python",
     "mcp",
     "outbox",
+    "llm",
     "memory",
     "restart",
     "sessions",

@@ -15,7 +15,7 @@ from bide.model.job import Job
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.conversation import Conversation
-from bide.model.llm.programs import Models, Program, Upgrade
+from bide.model.llm.programs import Health, Models, Program, Upgrade
 from bide.model.notice import Message, Outlook, Told
 from bide.model.results import Group, Ran, SessionEnded, SessionStarted
 from bide.model.retention import Collected
@@ -163,6 +163,10 @@ class Llm(Protocol):
         self, cli: str | None = None, *, login: bool = False, env: Mapping[str, str] | None = None
     ) -> tuple[Program, ...]:
         """Which CLIs are installed, in which version, and, if asked for, whether somebody is logged in."""
+        ...
+
+    async def health(self) -> tuple[Health, ...]:
+        """How each CLI does: whether it is asked or was given a rest, and how many of its requests run and wait."""
         ...
 
     async def models(self, cli: str | None = None) -> tuple[Models, ...]:

@@ -181,7 +181,7 @@ def _section(value: object, path: str, name: str) -> Mapping[str, object]:
     if name == "outbox.sinks":
         rows = _checked(_table(value), path, name, f"a section for each sink, written [{name}.NAME]")
         return {key: _sink(_table(row), path, f"{name}.{key}") for key, row in rows.items()}
-    texts = name.endswith((".parameters", ".env", "llm.models", "llm.aliases"))
+    texts = name.endswith((".parameters", ".env", "llm.models", "llm.aliases", "llm.mcp_servers"))
     what = "text" if texts else "a whole number"
     rows = _checked(_table(value), path, name, "a section of texts" if texts else "a section of whole numbers")
     for key, one in rows.items():

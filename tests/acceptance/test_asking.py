@@ -14,7 +14,7 @@ from tests.support.patience import eventually
 
 import bide
 from bide.api import Jobs
-from bide.mcpserver.tool import Json
+from bide.model.schema import Json
 
 CLIS = ("claude", "codex", "gemini")
 VERSIONS = Path(__file__).parent / "versions"

@@ -74,3 +74,23 @@ def test_the_clis_of_a_machine(shell: Shell, fakes: Fakes, tmp_path: Path) -> No
     assert found["providers"]["claude"]["login_status"] == "authenticated"
     assert found["cache_awareness"]["last_24h"]["totalRequests"] == 0
     assert json.loads(shell("llm", "doctor", "claude", "--json").stdout)["next_actions"] != []
+
+
+def test_221_the_doctor_tells_of_a_cli_that_is_given_a_rest(home: Path, tmp_path: Path, fakes: Fakes) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("[llm]\nattempts = 1\nbreaker_failures = 1\n", encoding="utf-8")
+    fakes.set(mode="flaky", failures="9")
+    shell = Shell(home, tmp_path)
+    try:
+        failed = shell("ask", "claude", "hi")
+        assert (failed.returncode, b"ECONNRESET" in failed.stderr) == (1, True)
+        refused = shell("ask", "claude", "again")
+        assert (refused.returncode, refused.stderr.count(b"\n")) == (98, 1)
+        assert b"claude failed 1 times in a row and is not asked for another" in refused.stderr
+        found = json.loads(shell("llm", "doctor", "--json").stdout)
+        assert found["providers"]["claude"]["circuit_breaker"] == "open"
+        assert found["providers"]["codex"]["circuit_breaker"] == "closed"
+        assert any(action.startswith("claude failed 1 times in a row") for action in found["next_actions"])
+        assert b"open after failures" in shell("llm", "doctor").stdout
+    finally:
+        shell.close()

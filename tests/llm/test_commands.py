@@ -255,14 +255,33 @@ def test_an_unknown_cli_names_those_that_are_known() -> None:
         ("grok", None, ("grok", "update")),
         ("grok", "1.0", ("grok", "update", "--version", "1.0")),
         ("mistral", None, ("uv", "tool", "upgrade", "mistral-vibe")),
+        ("mistral", "2.1", ("uv", "tool", "install", "--force", "mistral-vibe==2.1")),
     ],
 )
 def test_how_each_is_upgraded(cli: str, target: str | None, expected: tuple[str, ...]) -> None:
-    assert known.named(cli).upgrade(target) == expected
+    assert known.named(cli).upgrade(target, None) == expected
 
 
 @pytest.mark.parametrize("cli", list(known.clis()))
 @pytest.mark.parametrize("target", ["-g", "a b", ""])
 def test_no_version_can_become_a_flag(cli: str, target: str) -> None:
     with pytest.raises(BadRequest, match="cannot be a version"):
-        known.named(cli).upgrade(target)
+        known.named(cli).upgrade(target, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/home/a/.local/share/uv/tools/mistral-vibe/bin/vibe", "uv tool upgrade mistral-vibe"),
+        ("/home/a/.local/share/pipx/venvs/mistral-vibe/bin/vibe", "pipx upgrade mistral-vibe"),
+        ("/opt/homebrew/Cellar/mistral-vibe/2.0/bin/vibe", "brew upgrade mistral-vibe"),
+        ("/srv/venv/bin/vibe", "/srv/venv/bin/python3 -m pip install --upgrade mistral-vibe"),
+    ],
+)
+def test_248_vibe_is_upgraded_by_what_installed_it(path: str, expected: str) -> None:
+    assert " ".join(known.named("mistral").upgrade(None, path)) == expected
+
+
+def test_248_homebrew_has_one_version_only() -> None:
+    with pytest.raises(BadRequest, match="leave the version out"):
+        known.named("mistral").upgrade("1.0", "/opt/homebrew/bin/vibe")

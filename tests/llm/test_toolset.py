@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from tests.support.patience import eventually
 
 from bide.api import Jobs
 from bide.model.errors import ConversationNotFound
+from bide.model.llm.answer import Progress, Reading, Status, phase_of
+from bide.model.phase import Queued
 
 
 @pytest.fixture
@@ -44,7 +47,7 @@ def slow(jobs_here: Jobs, fakes: Fakes, gate: Gate) -> Gate:
 async def test_184_there_are_two_request_tools_for_each_cli_and_the_tools_around_them(ai: Agent) -> None:
     tools = {tool.name: tool for tool in (await ai.client.list_tools()).tools}
     requests = {f"{cli}_request{how}" for cli in PROGRAMS for how in ("", "_async")}
-    jobs = {"llm_job_status", "llm_job_result", "llm_request_result", "llm_job_watch", "llm_job_cancel"}
+    jobs = {"llm_job_status", "llm_job_result", "llm_request_result", "llm_job_watch", "llm_job_cancel", "llm_review"}
     about = {"llm_process_health", "cli_versions", "cli_upgrade", "list_models", "approval_list"}
     sessions = {f"session_{what}" for what in ("create", "list", "get", "set_active", "delete", "clear_all")}
     assert set(tools) == requests | jobs | about | sessions
@@ -148,16 +151,49 @@ async def test_207_214_the_tail_is_kept_and_the_rest_is_read_by_offsets(ai: Agen
 
 async def test_210_213_a_request_is_watched_and_canceled(slow: Gate, ai: Agent) -> None:
     job = (await ai.data("claude_request_async", prompt="hello"))["job"]["id"]
-    seen = await ai.data("llm_job_watch", jobId=job, waitMs=10_000)
-    assert seen["progress"][0]["phase"] == "writing"
+    told: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        assert (progress >= 0, total) == (True, None)
+        told.append(message)
+
+    arguments = {"jobId": job, "waitMs": 10_000}
+    answer = await ai.client.call_tool("llm_job_watch", arguments, progress_callback=hear)
+    seen = answer.structured_content
+    assert seen is not None
+    assert (seen["phase"], seen["progress"][0]["phase"]) == ("thinking", "thinking")
+    assert told[-1] == "claude: thinking"
     assert (await ai.data("llm_job_cancel", jobId=job)) == {"success": True, "jobId": job, "status": "canceled"}
     assert (await ai.data("llm_job_cancel", jobId=job))["reason"] == "Job is already canceled"
     assert (await ai.data("llm_job_cancel", jobId="j0000000000"))["reason"] == "Job not found"
     result = (await ai.data("llm_job_result", jobId=job))["result"]
     assert (result["status"], result["stdoutBytes"] > 0) == ("canceled", True)
     after = await ai.data("llm_job_watch", jobId=job, afterProgressSeq=result["stdoutBytes"])
-    assert (after["progress"], after["job"]["status"]) == ([], "canceled")
+    assert (after["progress"], after["job"]["status"], after["phase"]) == ([], "canceled", "canceled")
     assert slow.path.exists()
+
+
+async def test_213_how_far_a_request_is_is_read_from_what_it_wrote(local: Jobs, fakes: Fakes) -> None:
+    answer = (await local.llm.ask("claude", "hello")).answer
+    assert phase_of(answer) is Progress.COMPLETED
+    running = replace(answer, status=Status.RUNNING)
+    for reading, phase in (
+        (Reading(), Progress.STARTING),
+        (Reading(conversation="c"), Progress.THINKING),
+        (Reading(conversation="c", tools={"Bash": 1}), Progress.WORKING),
+        (Reading(text="a", tools={"Bash": 1}), Progress.ANSWERING),
+        (Reading(text="a", final=True), Progress.FINISHING),
+    ):
+        assert phase_of(replace(running, reading=reading)) is phase
+    assert phase_of(replace(running, job=replace(answer.job, phase=Queued()))) is Progress.QUEUED
+    assert len(fakes.started) == 1
+
+
+async def test_212_221_health_tells_whether_each_cli_is_asked(ai: Agent) -> None:
+    found = await ai.data("llm_process_health")
+    claude = found["clis"][0]
+    assert (claude["cli"], claude["circuitBreaker"], claude["failuresInARow"]) == ("claude", "closed", 0)
+    assert (claude["running"], claude["queued"], claude["lastError"]) == (0, 0, None)
 
 
 async def test_216_a_failure_is_an_error_with_its_category(ai: Agent, fakes: Fakes) -> None:

@@ -88,7 +88,7 @@ OUTSIDE = frozenset(
     {
         *(tool.name for tool in toolsets.made()["llm"] if tool.name.endswith(_ASKS)),
         *("cli_versions", "cli_upgrade", "llm_job_cancel", "llm_job_result", "llm_job_status", "llm_job_watch"),
-        "llm_request_result",
+        *("llm_request_result", "llm_review", "ask"),
     }
 )
 """Tools that start programs of others, which cost money or change the machine, and those for what these said."""

@@ -16,7 +16,7 @@ from bide.mcpserver.server import Door
 
 async def test_the_tools_and_their_words_cost_little(era_agent: Agent) -> None:
     tools = (await era_agent.client.list_tools()).tools
-    assert [tool.name for tool in tools] == ["run", "await", "jobs", "logs", "send", "kill", "session"]
+    assert [tool.name for tool in tools] == ["run", "await", "jobs", "logs", "send", "kill", "session", "ask"]
     size = len(json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in tools], separators=(",", ":")))
     assert size / 4 <= 2000
     for tool in tools:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bide import End, Reason
-from bide.model.schedule import ALL, Rank, Rules, choose, circular, has_room, hold, rank, why_not
+from bide.model.schedule import ALL, Rank, Rules, choose, circular, has_room, hold, rank, room, why_not
 from bide.model.turn import Turn
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -155,3 +155,19 @@ def test_what_a_ready_job_waits_for_is_said(group: str, rules: Rules, busy: dict
 )
 def test_jobs_that_wait_for_themselves_are_found(after: dict[str, list[str]], found: str) -> None:
     assert circular(after) == set(found.split())
+
+
+def test_254_a_group_within_a_group_has_the_limits_of_both() -> None:
+    rules = Rules({"llm": 3, "llm.claude": 2}, frozenset())
+    lines = {
+        "llm.claude": [(0, 1, "a"), (0, 2, "b"), (0, 3, "c")],
+        "llm.codex": [(0, 4, "d"), (0, 5, "e")],
+        "llmx": [(0, 6, "f")],
+    }
+    assert [job for _, (_, _, job) in choose(lines, {}, rules)] == ["a", "b", "d", "f"]
+    assert [job for _, (_, _, job) in choose(lines, {"llm.codex": 2, "llm": 1}, rules)] == ["f"]
+    assert why_not("llm.codex", {"llm.claude": 2, "llm.codex": 1}, rules) == "3 of 3 jobs of group 'llm' run"
+    assert why_not("llm.claude", {"llm.claude": 2}, rules) == "2 of 2 jobs of group 'llm.claude' run"
+    paused = Rules({}, frozenset({"llm"}))
+    assert (room("llm.claude", {}, paused), room("llm.claude", {}, Rules())) == (0, None)
+    assert why_not("llm.claude", {}, paused) == "group 'llm' is paused"

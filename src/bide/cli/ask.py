@@ -90,7 +90,7 @@ def execute(args: "Namespace", link: "Link") -> int:
 def _body(args: "Namespace") -> "Json":
     if args.cli is None:
         raise Usage(detail="say whom to ask, and what: bide ask claude 'what does this project do?'")
-    prompt = _prompt(args.prompt)
+    prompt = prompt_words(args.prompt)
     parts = {name: _file(getattr(args, name)) for name in _PARTS if getattr(args, name) is not None}
     body: Json = {
         "cli": args.cli,
@@ -115,7 +115,8 @@ def _body(args: "Namespace") -> "Json":
     return {key: value for key, value in body.items() if value is not None}
 
 
-def _prompt(words: list[str]) -> str:
+def prompt_words(words: list[str]) -> str:
+    """The prompt: the words, or what comes by stdin."""
     if words and words != ["-"]:
         return " ".join(words)
     if os.isatty(0):

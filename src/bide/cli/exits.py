@@ -19,6 +19,7 @@ STATUS_OF_CODE = {
     "session_not_found": 97,
     "conversation_not_found": 97,
     "queue_full": 98,
+    "cli_resting": 98,
     "name_in_use": 98,
     "job_queued": 98,
     "port_in_use": 98,

@@ -119,6 +119,8 @@ def _doctor(args: "Namespace", link: "Link") -> "Json":
     if logging is False:
         actions.append("set [session_logging] enabled = true in Vibe's config.toml: without it nothing can be resumed")
     cache = _cache(args, link)
+    health = {one["cli"]: one for one in link.call("GET", "/v1/llm/health")["clis"]}
+    actions += [_resting(one) for one in health.values() if one["breaker"] != "closed"]
     return {
         "schema_version": "1.0",
         "ok": any(one["installed"] for one in programs) and logging is not False,
@@ -129,6 +131,8 @@ def _doctor(args: "Namespace", link: "Link") -> "Json":
                 "version": one["version"] or None,
                 "login_status": one["login"],
                 "guidance": one["hint"] or None,
+                "circuit_breaker": health[one["cli"]]["breaker"],
+                "failures_in_a_row": health[one["cli"]]["failures"],
             }
             for one in programs
         },
@@ -136,6 +140,11 @@ def _doctor(args: "Namespace", link: "Link") -> "Json":
         "cache_awareness": {"last_24h": cache, "per_cli": cache["perCli"]},
         "next_actions": actions or ["nothing to do: ask away, as in: bide ask claude 'hello'"],
     }
+
+
+def _resting(one: "Json") -> str:
+    when = f"in {one['rest_ms'] / 1000:.0f} s" if one["rest_ms"] else "by the next request"
+    return f"{one['cli']} failed {one['failures']} times in a row (last: {one['error']}); it is tried again {when}"
 
 
 def _vibe_logging() -> "bool | None":
@@ -154,9 +163,10 @@ def _vibe_logging() -> "bool | None":
 
 def _show_doctor(found: "Json") -> None:
     for name, one in found["providers"].items():
-        print(f"{name}: {one_line(one['version'] or 'not installed')}, {one['login_status']}")
+        rest = "" if one["circuit_breaker"] == "closed" else f", {one['circuit_breaker']} after failures"
+        print(f"{name}: {one_line(one['version'] or 'not installed')}, {one['login_status']}{rest}")
     for action in found["next_actions"]:
-        print(f"next: {action}")
+        print(f"next: {one_line(action)}")
 
 
 _ACTIONS = {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": "start a command as a job",
     "ask": "ask an LLM's command line, as a job",
+    "review": "have several LLMs review the same thing",
     "llm": "LLM command lines: which there are, their versions, logins, models, upgrades",
     "wait": "wait for jobs; the exit status is the job's",
     "logs": "print what a job wrote",

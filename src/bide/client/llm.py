@@ -16,7 +16,7 @@ from bide.model.errors import BadRequest
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions, check
 from bide.model.llm.forms import answer_from_json, ask_to_json, asked_from_json
-from bide.model.llm.programs import Models, Program, Upgrade
+from bide.model.llm.programs import Health, Models, Program, Upgrade, health_from_json
 
 
 class RemoteLlm:
@@ -56,6 +56,11 @@ class RemoteLlm:
         body = {"cli": cli, "login": login, "env": dict(os.environ if env is None else env)}
         found = await self._transport.call("POST", "/v1/llm/programs", body)
         return tuple(Program(**one) for one in found["programs"])
+
+    async def health(self) -> tuple[Health, ...]:
+        """See beside.Llm.health."""
+        found = await self._transport.call("GET", "/v1/llm/health")
+        return tuple(health_from_json(one) for one in found["clis"])
 
     async def models(self, cli: str | None = None) -> tuple[Models, ...]:
         """See beside.Llm.models."""

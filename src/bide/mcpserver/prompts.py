@@ -44,4 +44,12 @@ PROMPTS = (
         "Run this with bide's run tool in the background, named 'review', and go on with your own work meanwhile: {command}\n"
         "It is to judge: {question}\nBefore you finish, await 'review' once, weigh what it says, and tell where you disagree.",
     ),
+    Prompt(
+        "review_loop",
+        "Have several LLMs review the work until they approve",
+        {"what": "what to review", "clis": "the reviewers, such as claude, codex, gemini"},
+        "Have this reviewed with bide's llm_review (toolset llm) by {clis}: {what}\nWhile it says running, call it again with the same reviewId. "
+        "Approved with conditions is not approved, and silence is no agreement. Fix what was found and ask for the next round with the same "
+        "reviewId; after round 3 tell your user what is still open. Go on without a reviewer that is missing, and say so.",
+    ),
 )

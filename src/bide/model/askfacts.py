@@ -26,6 +26,10 @@ class AskFacts:
     """How many parts of the prompt the provider was asked to cache."""
     files: tuple[str, ...] = ()
     """What was written for it, and goes when it is over."""
+    attempt: int = 1
+    """1 for the first, 2 for the one that was made when that failed, and so on."""
+    retry_of: str | None = None
+    """The job of the attempt before."""
 
 
 def facts_to_json(facts: AskFacts | None) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@
     ├── SessionNotFound       session_not_found    no such session, or it has ended
     ├── ConversationNotFound  conversation_not_found  no such conversation of this owner
     ├── QueueFull             queue_full           no more jobs can wait for their turn
+    ├── CliResting            cli_resting          an LLM's command line failed too often in a row
     ├── NameInUse             name_in_use          an active job of this owner has the name
     ├── JobQueued             job_queued           not possible before it runs
     ├── PortInUse             port_in_use          another process listens on a service's port
@@ -136,6 +137,16 @@ class QueueFull(BideError):
     sentence = "{waiting} jobs wait for their turn already, which is the limit; wait for some to end, or kill some"
 
 
+class CliResting(BideError):
+    """An LLM's command line failed too often in a row and is not asked for a while."""
+
+    code = "cli_resting"
+    sentence = (
+        "{cli} failed {failures} times in a row and is not asked for another {seconds} s (last: {error}); "
+        "ask again then, or ask another CLI"
+    )
+
+
 class NameInUse(BideError):
     """An active job of the same owner has this name."""
 
@@ -229,6 +240,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         SessionNotFound,
         ConversationNotFound,
         QueueFull,
+        CliResting,
         NameInUse,
         JobQueued,
         PortInUse,

@@ -35,17 +35,36 @@ class Rules:
     paused: frozenset[str] = frozenset()
     """Groups of which nothing starts; with ALL, nothing starts at all."""
 
-    def __bool__(self) -> bool:
-        """Whether they keep anything from starting at once."""
-        return bool(self.limits or self.paused)
+    @property
+    def bind_all(self) -> bool:
+        """Whether they may keep a job from starting at once that is of no group."""
+        return ALL in self.limits or ALL in self.paused
+
+
+def lineage(group: str) -> tuple[str, ...]:
+    """A group and those it lies in: `a.b` lies in `a`, and what is said of `a` is said of it too."""
+    parts = group.split(".")
+    return tuple(".".join(parts[: at + 1]) for at in reversed(range(len(parts)))) if group else ()
+
+
+def within(group: str, counts: Mapping[str, int]) -> int:
+    """How many are in this group and in those that lie in it."""
+    inner = f"{group}."
+    return sum(count for name, count in counts.items() if name == group or name.startswith(inner))
+
+
+def _alone(name: str, busy: Mapping[str, int], rules: Rules) -> int | None:
+    """How many more may start, as far as this one name goes."""
+    limit = 0 if name in rules.paused else rules.limits.get(name)
+    return None if limit is None else max(limit - within(name, busy), 0)
 
 
 def room(group: str, busy: Mapping[str, int], rules: Rules) -> int | None:
     """How many more jobs of this group may start, the limit on all jobs aside; `None` if there is no limit."""
-    if group in rules.paused:
-        return 0
-    limit = None if group == ALL else rules.limits.get(group)
-    return None if limit is None else max(limit - busy.get(group, 0), 0)
+    if group == ALL:
+        return 0 if ALL in rules.paused else None
+    rooms = [free for name in lineage(group) if (free := _alone(name, busy, rules)) is not None]
+    return min(rooms, default=None)
 
 
 def room_for_all(busy: Mapping[str, int], rules: Rules) -> int | None:
@@ -67,14 +86,20 @@ def choose(lines: Mapping[str, Sequence[Rank]], busy: Mapping[str, int], rules: 
     """
     chosen: list[tuple[str, Rank]] = []
     left = room_for_all(busy, rules)
-    rooms = {group: room(group, busy, rules) for group, line in lines.items() if line}
-    heads = [(lines[group][0], group, 0) for group, free in rooms.items() if free != 0]
+    names = {name for group, line in lines.items() if line for name in lineage(group)}
+    rooms = {name: free for name in names if (free := _alone(name, busy, rules)) is not None}
+    heads = [(line[0], group, 0) for group, line in lines.items() if line and room(group, busy, rules) != 0]
     heapify(heads)
     while heads and left != len(chosen):
         first, group, at = heads[0]
+        limited = [name for name in lineage(group) if name in rooms]
+        if any(not rooms[name] for name in limited):
+            heappop(heads)
+            continue
         chosen.append((group, first))
-        free = rooms[group]
-        if at + 1 < len(lines[group]) and free != at + 1:
+        for name in limited:
+            rooms[name] -= 1
+        if at + 1 < len(lines[group]):
             heapreplace(heads, (lines[group][at + 1], group, at + 1))
         else:
             heappop(heads)
@@ -85,10 +110,11 @@ def why_not(group: str, busy: Mapping[str, int], rules: Rules) -> str:
     """What a job that is ready waits for, in words."""
     if ALL in rules.paused:
         return "all jobs are paused"
-    if group and group in rules.paused:
-        return f"group {group!r} is paused"
-    if room(group, busy, rules) == 0:
-        return f"{busy.get(group, 0)} of {rules.limits[group]} jobs of group {group!r} run"
+    for name in lineage(group):
+        if name in rules.paused:
+            return f"group {name!r} is paused"
+        if _alone(name, busy, rules) == 0:
+            return f"{within(name, busy)} of {rules.limits[name]} jobs of group {name!r} run"
     if room_for_all(busy, rules) == 0:
         return f"{sum(busy.values())} of {rules.limits[ALL]} jobs run"
     return "it is about to start"

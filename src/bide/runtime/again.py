@@ -12,8 +12,11 @@ from bide.runtime import starting
 from bide.runtime.core import Core
 
 
-def prepared(core: Core, job: Job, path: str) -> tuple[Job, folder.Orders, Group]:
-    """A new job, ready to be admitted, with what the job in this folder was given; all else is found anew."""
+def prepared(core: Core, job: Job, path: str, told: bytes | None = None) -> tuple[Job, folder.Orders, Group]:
+    """A new job, ready to be admitted, with what the job in this folder was given; all else is found anew.
+
+    It reads what it is `told` now, not what that one was.
+    """
     given = services.read_given(path)
     if given is None:
         raise BadRequest(detail=f"{path!r} does not say any more what the job was started with; start it anew with run")
@@ -25,6 +28,7 @@ def prepared(core: Core, job: Job, path: str) -> tuple[Job, folder.Orders, Group
         boot=launch.boot_identity(),
         starter=launch.starter(core.home.path),
         groups=group.orders,
+        input=told,
     )
     spec = replace(job.spec, enforced=tuple(sorted(group.enforced.items())))
     return replace(job, spec=spec), orders, group

@@ -43,7 +43,7 @@ class Core:
     newest_id: str = ""
     """The greatest id given so far."""
     stopping: set[str] = field(default_factory=set[str])
-    """Services that somebody asked to end, so that none of them comes back."""
+    """Services and requests to LLMs that somebody asked to end, so that none of them comes back."""
     watches: Watches = field(init=False)
     seen: Seen = field(init=False)
 

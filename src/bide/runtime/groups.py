@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bide.api import Group
+from bide.kinds.llm import known
 from bide.model.errors import BadRequest
-from bide.model.schedule import ALL, Rules
+from bide.model.llm import choices
+from bide.model.llm.choices import LlmSettings
+from bide.model.schedule import ALL, Rules, lineage, within
 from bide.model.turn import Turn, check_turn
 from bide.runtime.core import Core
-from bide.settings import QueueSettings
+from bide.settings import Settings
 from bide.store.faults import DatabaseCorrupt
 
 _MOST = 1_000_000
@@ -19,11 +22,16 @@ Row = tuple[str, bool, int | None, bool]
 """What the database has of a group: name, whether its limit was set, the limit, whether it is paused."""
 
 
-def rules(settings: QueueSettings, rows: Sequence[Row]) -> Rules:
+def standing(llm: LlmSettings) -> dict[str, int]:
+    """Limits that hold unless others are set: on requests to LLMs."""
+    return {choices.GROUP: llm.running, **{choices.group_of(cli): llm.running_per_cli for cli in known.clis()}}
+
+
+def rules(settings: Settings, rows: Sequence[Row]) -> Rules:
     """What holds: the settings, and over them what was set while a runtime ran."""
-    limits = dict(settings.groups)
-    if settings.running is not None:
-        limits[ALL] = settings.running
+    limits = {**standing(settings.llm), **settings.queue.groups}
+    if settings.queue.running is not None:
+        limits[ALL] = settings.queue.running
     for name, limited, most, _ in rows:
         if limited and most is None:
             limits.pop(name, None)
@@ -54,7 +62,10 @@ class LocalGroups:
         """See api.Groups.list."""
         queue = self._core.queue
         waiting = queue.waiting()
-        names = {*queue.rules.limits, *queue.rules.paused, *queue.busy, *waiting} - {ALL}
+        used = {name for group in (*queue.busy, *waiting) for name in lineage(group)}
+        settings = self._core.settings
+        unset = standing(settings.llm).keys() - settings.queue.groups.keys() - self._set.keys()
+        names = {*(queue.rules.limits.keys() - unset), *queue.rules.paused, *used} - {ALL}
         return tuple(self._group(name, waiting) for name in (ALL, *sorted(names)))
 
     async def limit(self, group: str | None, most: int | None) -> Group:
@@ -86,7 +97,7 @@ class LocalGroups:
             await self._keep(name, new)
         self._set[name] = new
         rows = [(key, one.limited, one.most, one.paused) for key, one in self._set.items()]
-        self._core.queue.change(rules(self._core.settings.queue, rows))
+        self._core.queue.change(rules(self._core.settings, rows))
         return self._group(name, self._core.queue.waiting())
 
     async def _keep(self, name: str, new: _Set) -> None:
@@ -104,8 +115,8 @@ class LocalGroups:
             name=name or None,
             limit=queue.rules.limits.get(name),
             paused=name in queue.rules.paused,
-            running=queue.busy.get(name, 0) if name else sum(queue.busy.values()),
-            waiting=waiting.get(name, 0) if name else sum(waiting.values()),
+            running=within(name, queue.busy) if name else sum(queue.busy.values()),
+            waiting=within(name, waiting) if name else sum(waiting.values()),
         )
 
 

@@ -203,7 +203,7 @@ def _opened(home: str) -> Generator[tuple[Core, Consumers]]:
         # The store may be another one by then, if its file was replaced.
         parts.callback(lambda: keeping.store.close())  # noqa: PLW0108
         parts.callback(keeping.close)
-        queue = Queue(keeping, groups.rules(chosen.queue, keeping.store.groups()), chosen.queue.waiting)
+        queue = Queue(keeping, groups.rules(chosen, keeping.store.groups()), chosen.queue.waiting)
         parts.callback(queue.close)
         places = Places(place)
         parts.callback(places.close)

@@ -76,7 +76,7 @@ class Queue:
 
     def admits(self, turn: Turn) -> bool:
         """Whether a job may start at once, without a wait. Raises QueueFull if it may neither start nor wait."""
-        if turn is NOW and not self.rules:
+        if turn is NOW and not self.rules.bind_all:
             return True
         at_once = not turn.after and (turn.at is None or turn.at <= _now())
         if at_once and not self._has_line(turn.group) and has_room(turn.group, self.busy, self.rules):

@@ -119,10 +119,10 @@ def _succeed(core: Core, job: Job, phase: Ended, found: Verdict) -> None:
         _record_once_accepted(core, job, live)
 
 
-def start_later(core: Core, job: Job, path: str, at: datetime | None) -> Live:
-    """Accept a job that starts at this time, with the environment of the job in this folder."""
+def start_later(core: Core, job: Job, path: str, at: datetime | None, told: bytes | None = None) -> Live:
+    """Accept a job that starts at this time, with the environment of the job in this folder, and told this by stdin."""
     turn = replace(job.spec.turn, at=at, after=(), after_any=False)
-    return starting.admit(core, *again.prepared(core, replace(job, spec=replace(job.spec, turn=turn)), path))
+    return starting.admit(core, *again.prepared(core, replace(job, spec=replace(job.spec, turn=turn)), path, told))
 
 
 def _like(core: Core, job: Job, service: Service | None, key: str) -> Job:
@@ -151,6 +151,8 @@ def _record(core: Core, job: Job, decided: Next) -> None:
 async def kill(core: Core, ref: str, number: int, grace: timedelta, by: str) -> Killed:
     """See ending.kill. A service that is killed stays down, also if it ends by itself at this very moment."""
     job = core.find(ref)
+    if job.spec.ask is not None and not isinstance(job.phase, Ended):
+        core.stopping.add(job.id)  # until it is decided what comes after it
     if job.spec.service is None:
         return await ending.kill(core, ref, number, grace, by)
     core.stopping.add(job.id)

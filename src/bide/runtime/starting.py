@@ -39,18 +39,18 @@ _START_SECONDS = 30
 async def run(core: Core, request: Request) -> Ran:
     """Start what is asked for and answer as the request wants it. Nothing here is undone by a cancelled call."""
     request = lineage.owned(core, entering.owned(core, request))
-    joined = _find_joined(core, request)
+    joined = earlier(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
     with core.watches.awaiting(None if request.background else live):
         return await answer(core, request, live, joined)
 
 
-def _find_joined(core: Core, request: Request) -> Job | None:
+def earlier(core: Core, request: Request) -> Job | None:
+    """The job that this request would be told of instead of starting one."""
     if request.key is not None and not request.new_key:
         owner = request.owner or DEFAULT_OWNER
         live = core.keeping.table.with_key(owner, request.key)
-        known = live.job if live is not None else core.store.by_key(owner, request.key)
-        if known is not None:
+        if (known := live.job if live is not None else core.store.by_key(owner, request.key)) is not None:
             return known
     return dedup.find(core, entering.entered(core, request)) if request.dedup.policy is not Policy.NEW else None
 

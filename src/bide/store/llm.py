@@ -34,6 +34,8 @@ class RequestRow:
     prefix_tokens: int = 0
     cache_blocks: int = 0
     status: str = "started"
+    attempts: int = 1
+    """How often it was made; the job is that of the last attempt."""
 
 
 class LlmRows:
@@ -50,6 +52,10 @@ class LlmRows:
             name: getattr(row, name) for name in RequestRow.__slots__ if name not in ("asked_at", "status")
         }
         return self._do("put_request", {**values, "asked_at": to_ms(row.asked_at)})
+
+    def move(self, before: str, after: str, attempts: int) -> Future[None]:
+        """What one job was to answer, another will."""
+        return self._do("move_requests", {"from": before, "to": after, "attempts": attempts})
 
     def finish(self, answer: Answer, ended_at: datetime) -> Future[None]:
         """Record an answer; the first one stays."""
@@ -142,7 +148,22 @@ class LlmRows:
 
 
 def _to_request(row: Row) -> RequestRow:
-    _, correlation_id, job, cli, owner, joined, model, conversation, prefix_hash, tokens, blocks, asked_at, status = row
+    (
+        _,
+        correlation_id,
+        job,
+        cli,
+        owner,
+        joined,
+        model,
+        conversation,
+        prefix_hash,
+        tokens,
+        blocks,
+        asked_at,
+        status,
+        *more,
+    ) = row
     return RequestRow(
         correlation_id=correlation_id,
         job=job,
@@ -156,4 +177,5 @@ def _to_request(row: Row) -> RequestRow:
         prefix_tokens=tokens,
         cache_blocks=blocks,
         status=status,
+        attempts=more[0],
     )

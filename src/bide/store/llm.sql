@@ -2,14 +2,18 @@
 
 -- columns
 -- What a request is read from, in the order that llm.py unpacks.
-seq, correlation_id, job, cli, owner, joined, model, conversation, prefix_hash, prefix_tokens, cache_blocks, asked_at, status
+seq, correlation_id, job, cli, owner, joined, model, conversation, prefix_hash, prefix_tokens, cache_blocks, asked_at, status, attempts
 
 -- put_request
 -- Record a request that is being answered.
 INSERT INTO llm_requests
-    (correlation_id, job, cli, owner, joined, model, conversation, prefix_hash, prefix_tokens, cache_blocks, asked_at, status)
+    (correlation_id, job, cli, owner, joined, model, conversation, prefix_hash, prefix_tokens, cache_blocks, asked_at, status, attempts)
 VALUES (:correlation_id, :job, :cli, :owner, :joined, :model, :conversation, :prefix_hash, :prefix_tokens, :cache_blocks,
-    :asked_at, 'started')
+    :asked_at, 'started', :attempts)
+
+-- move_requests
+-- The requests that a job was to answer are answered by another, which is the next attempt.
+UPDATE llm_requests SET job = :to, attempts = :attempts WHERE job = :from AND status = 'started'
 
 -- finish_requests
 -- Say how a job answered, to every request for it that does not know yet; what was used is that of the one that began it.

@@ -38,6 +38,7 @@ STATUSES = {
     "session_not_found": 404,
     "conversation_not_found": 404,
     "queue_full": 429,
+    "cli_resting": 503,
     "name_in_use": 409,
     "job_queued": 409,
     "port_in_use": 409,

@@ -2,8 +2,9 @@
 
 What it is, is its name; what it does, FAKE_MODE: `ok`, `slow` (says something, then waits for FAKE_GATE), `silent` (waits
 without a word), `flood`, `crash`, `linger` (stays after its result), `limited`, `loggedout`, `empty`, `wrong` (leaves with
-3 after a good result), `error` (leaves with 0 after a bad one), `late` (writes when it is told to end), `garbage`.
-FAKE_LOG is a file that gets one line of JSON for each start.
+3 after a good result), `error` (leaves with 0 after a bad one), `late` (writes when it is told to end), `garbage`, `flaky` (the
+line fails for the first FAKE_FAILURES starts, with FAKE_STATUS), `halfway` (the line fails after a tool was used).
+FAKE_LOG is a file that gets one line of JSON for each start. FAKE_MODE_CODEX is for codex alone, and FAKE_SAY_CODEX what it answers.
 """
 
 import json
@@ -12,7 +13,7 @@ import signal
 import sys
 
 NAME = os.path.basename(sys.argv[0])
-MODE = os.environ.get("FAKE_MODE", "ok")
+MODE = os.environ.get(f"FAKE_MODE_{NAME.upper()}") or os.environ.get("FAKE_MODE", "ok")
 WITH_VALUE = {
     "claude": "--model --output-format --input-format --permission-mode --mcp-config --agent --agents --system-prompt "
     "--append-system-prompt --max-budget-usd --max-turns --effort --fallback-model --json-schema --add-dir --resume",
@@ -151,15 +152,26 @@ def fail(session: str) -> int:
         "limited": "Usage limit reached. Try again at 3pm",
         "loggedout": "Invalid API key · Please run /login",
         "crash": "something broke",
+        "flaky": "read ECONNRESET",
+        "halfway": "read ECONNRESET",
     }[MODE]
-    if MODE != "crash":
+    if MODE == "halfway":
+        used = {"type": "tool_use", "id": "t", "name": "Bash"}
+        say({"type": "assistant", "message": {"role": "assistant", "content": [used]}})
+    if MODE not in ("crash", "flaky"):
         end("", session, words)
     sys.stderr.write(f"Error: {words}\n")
-    return 70 if MODE == "crash" else 1
+    return {"crash": 70, "flaky": int(os.environ.get("FAKE_STATUS", "1"))}.get(MODE, 1)
+
+
+def is_down() -> bool:
+    """Whether the line fails this time."""
+    with open(os.environ["FAKE_LOG"], encoding="utf-8") as log:
+        return MODE == "flaky" and len(log.readlines()) <= int(os.environ.get("FAKE_FAILURES", "1"))
 
 
 def act(text: str, session: str) -> int:
-    if MODE in ("limited", "loggedout", "crash"):
+    if MODE in ("limited", "loggedout", "crash", "halfway") or is_down():
         return fail(session)
     if MODE == "silent":
         hold()
@@ -206,7 +218,8 @@ def main() -> int:
         }
         entry = {"cli": NAME, "argv": sys.argv[1:], "stdin": stdin, "env": env, "cwd": os.getcwd(), "pid": os.getpid()}
         log.write(json.dumps(entry) + "\n")
-    return act(f"you said: {prompt(flags, rest, stdin)[:200]}", session)
+    said = os.environ.get(f"FAKE_SAY_{NAME.upper()}")
+    return act(said or f"you said: {prompt(flags, rest, stdin)[:200]}", session)
 
 
 sys.exit(main())

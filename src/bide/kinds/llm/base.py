@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from bide.model.errors import BadRequest
 from bide.model.llm.answer import Note, Reading
@@ -83,8 +83,8 @@ class Cli:
     """What it can write; the first is used unless another is asked for."""
     streaming: tuple[str, ...]
     """Those in which it tells of its work meanwhile, so that silence means something."""
-    upgrade: Callable[[str | None], tuple[str, ...]]
-    """The command that brings it to a version, or to the newest. Raises BadRequest."""
+    upgrade: Callable[[str | None, str | None], tuple[str, ...]]
+    """The command that brings it to a version, or to the newest, given where it is. Raises BadRequest."""
     help: tuple[str, ...] = ("--help",)
     """What lists its flags."""
     login: tuple[str, ...] | None = None
@@ -97,6 +97,10 @@ class Cli:
     """Variables that it must not see: they say that it runs inside another of its kind."""
     continuity: bool = True
     """It can go on with an earlier conversation."""
+    journal: Callable[[str, Mapping[str, str]], str] | None = None
+    """Which files tell what a conversation used, as a pattern, for a CLI whose output does not; by its environment."""
+    used: Callable[[Reading, Mapping[str, Any]], Reading] | None = None
+    """What was read, with what such a file says."""
 
     def format_of(self, ask: Ask) -> str:
         """The format of a request. Raises BadRequest."""

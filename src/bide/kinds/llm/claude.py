@@ -192,7 +192,7 @@ def reader(kind: str) -> Reader:
     return {STREAM: Stream, JSON: One, TEXT: Whole}[kind]()
 
 
-def upgrade(target: str | None) -> tuple[str, ...]:
+def upgrade(target: str | None, _path: str | None = None) -> tuple[str, ...]:
     """It updates itself."""
     return (NAME, "update") if check_target(target) is None else (NAME, "install", str(target))
 

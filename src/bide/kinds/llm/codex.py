@@ -153,7 +153,7 @@ def reader(kind: str) -> Reader:
     return Stream() if kind == STREAM else Whole()
 
 
-def upgrade(target: str | None) -> tuple[str, ...]:
+def upgrade(target: str | None, _path: str | None = None) -> tuple[str, ...]:
     """It updates itself to the newest; another version comes from npm."""
     return (NAME, "update") if check_target(target) is None else ("npm", "install", "-g", f"@openai/codex@{target}")
 

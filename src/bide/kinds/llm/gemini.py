@@ -145,7 +145,7 @@ def reader(kind: str) -> Reader:
     return {STREAM: Stream, JSON: One, TEXT: Whole}[kind]()
 
 
-def upgrade(target: str | None) -> tuple[str, ...]:
+def upgrade(target: str | None, _path: str | None = None) -> tuple[str, ...]:
     """It comes from npm."""
     return ("npm", "install", "-g", f"@google/gemini-cli@{check_target(target) or 'latest'}")
 

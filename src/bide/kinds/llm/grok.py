@@ -124,7 +124,7 @@ def reader(kind: str) -> Reader:
     return {STREAM: Stream, JSON: One, PLAIN: Whole}[kind]()
 
 
-def upgrade(target: str | None) -> tuple[str, ...]:
+def upgrade(target: str | None, _path: str | None = None) -> tuple[str, ...]:
     """It updates itself."""
     return (NAME, "update") if check_target(target) is None else (NAME, "update", "--version", str(target))
 

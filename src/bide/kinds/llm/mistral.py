@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import glob
+import os
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from bide.kinds.llm import flags
 from bide.kinds.llm.base import Cli, Command, Installed, Reader, check_target, encoded, too_long
 from bide.kinds.llm.flags import Flag, Shape
-from bide.kinds.llm.lines import Lines, Whole, below, items, word
-from bide.model.llm.answer import Reading
+from bide.kinds.llm.lines import Lines, Whole, amount, below, items, number, word
+from bide.model.errors import BadRequest
+from bide.model.llm.answer import Reading, Tokens
 from bide.model.llm.ask import Ask
 from bide.model.llm.prompt import Prompt
 
 NAME, PROGRAM = "mistral", "vibe"
+_PACKAGE = "mistral-vibe"
 STREAM, JSON, TEXT = "streaming", "json", "text"
 _UNATTENDED = "auto-approve"
 _ALSO = {"plain": TEXT, "stream-json": STREAM}
@@ -110,17 +116,38 @@ def reader(kind: str) -> Reader:
     return {STREAM: Stream, JSON: One, TEXT: Whole}[kind]()
 
 
-def upgrade(target: str | None) -> tuple[str, ...]:
-    """It comes from PyPI, as a tool of uv."""
+def journal(conversation: str, env: Mapping[str, str]) -> str:
+    """Where Vibe logs a session: in a folder that ends with the first letters of its id."""
+    home = env.get("VIBE_HOME") or os.path.join(env.get("HOME", ""), ".vibe")
+    return os.path.join(glob.escape(home), "logs", "session", f"session_*_{glob.escape(conversation[:8])}", "meta.json")
+
+
+def used(reading: Reading, meta: Mapping[str, Any]) -> Reading:
+    """What all of the conversation used so far, if the file is of that."""
+    if meta.get("session_id") != reading.conversation:
+        return reading
+    stats = below(meta, "stats")
+    tokens = Tokens(number(stats.get("session_prompt_tokens")), number(stats.get("session_completion_tokens")))
+    model = reading.model or word(below(meta, "agent_config").get("active_model"))
+    return replace(reading, tokens=tokens, cost_usd=amount(stats.get("session_cost")), model=model)
+
+
+def upgrade(target: str | None, path: str | None = None) -> tuple[str, ...]:
+    """By what it was installed with, as far as its place tells; as a tool of uv if it is not there."""
     wanted = check_target(target)
-    return (
-        ("uv", "tool", "upgrade", "mistral-vibe")
-        if wanted is None
-        else (
-            *("uv", "tool", "install", "--force"),
-            f"mistral-vibe=={wanted}",
-        )
-    )
+    package = _PACKAGE if wanted is None else f"{_PACKAGE}=={wanted}"
+    place = path or "/uv/tools/"
+    if "/uv/tools/" in place:
+        return ("uv", "tool", "upgrade", package) if wanted is None else ("uv", "tool", "install", "--force", package)
+    if "/pipx/" in place:
+        return ("pipx", "upgrade", package) if wanted is None else ("pipx", "install", "--force", package)
+    if any(sign in place for sign in ("/Cellar/", "/homebrew/", "/linuxbrew/")):
+        if wanted is not None:
+            raise BadRequest(
+                detail=f"{place} is from Homebrew, which has the newest version only; leave the version out"
+            )
+        return ("brew", "upgrade", _PACKAGE)
+    return (f"{place.rpartition('/')[0]}/python3", "-m", "pip", "install", "--upgrade", package)
 
 
 CLI = Cli(
@@ -132,6 +159,8 @@ CLI = Cli(
     formats=(STREAM, JSON, TEXT, *_ALSO),
     streaming=(STREAM,),
     upgrade=upgrade,
+    journal=journal,
+    used=used,
     keys=("MISTRAL_API_KEY",),
     models=("mistral-medium-latest", "devstral-small-latest"),
 )

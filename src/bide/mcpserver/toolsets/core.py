@@ -10,7 +10,7 @@ from bide.api import Filter
 from bide.mcpserver import text
 from bide.mcpserver.scope import SCOPES
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.mcpserver.toolsets import place, runs
+from bide.mcpserver.toolsets import asking, place, runs
 from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended
@@ -241,4 +241,5 @@ TOOLS = (
         place.session,
         destructive=True,
     ),
+    asking.TOOL,
 )

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import partial
 
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.mcpserver.toolsets import llmjobs, llmsessions, llmtext
+from bide.mcpserver.toolsets import llmjobs, llmreview, llmsessions, llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS, SERVERS, asked, schema
 from bide.model.llm.answer import Status
 from bide.model.llm.prompt import optimized
@@ -23,7 +23,7 @@ def tools() -> tuple[Tool, ...]:
     for cli in CLIS:
         found.append(_request(cli, partial(request, cli), sync=True))
         found.append(_request(cli, partial(request_async, cli), sync=False))
-    return (*found, *llmjobs.TOOLS, *llmsessions.TOOLS, *_ABOUT)
+    return (*found, *llmjobs.TOOLS, llmreview.TOOL, *llmsessions.TOOLS, *_ABOUT)
 
 
 def _request(cli: str, act: Callable[[Call, Json], Awaitable[Answer]], *, sync: bool) -> Tool:

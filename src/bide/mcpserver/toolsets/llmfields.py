@@ -130,7 +130,7 @@ def asked(call: Call, cli: str, given: Json, *, background: bool) -> Ask:
         full_auto=bool(given.get("fullAuto")),
         format=given.get("outputFormat"),
         options=options,
-        mcp_servers=tuple(given.get("mcpServers", SERVERS)),
+        mcp_servers=tuple(given.get("mcpServers", ())),
         optimize=bool(given.get("optimizePrompt")),
         correlation_id=given.get("correlationId"),
         fresh=bool(given.get("forceRefresh")),

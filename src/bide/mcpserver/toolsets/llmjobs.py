@@ -11,7 +11,7 @@ from bide.mcpserver.toolsets import llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.errors import JobNotFound
 from bide.model.llm.answer import Answer as LlmAnswer
-from bide.model.llm.answer import Status
+from bide.model.llm.answer import Status, phase_of
 from bide.model.output import Stream
 from bide.model.schema import Json, fields, text, whole
 
@@ -81,17 +81,19 @@ async def _text(call: Call, job: str, stream: Stream) -> str:
 async def watch(call: Call, given: Json) -> Answer:
     """Wait until a request writes more, or is over; the position in its output counts as progress."""
     job = await call.own.job(given["jobId"])
-    seen = given.get("afterProgressSeq", 0)
+    seen, began = given.get("afterProgressSeq", 0), await call.jobs.llm.answer(job.id)
+    await call.progress(0, f"{began.cli}: {phase_of(began)}")
     wait = timedelta(milliseconds=given.get("waitMs", 0))
-    await call.jobs.read(job.id, offset=seen, limit=1, follow=wait or None)
-    snapshot = llmtext.snapshot(await call.jobs.llm.answer(job.id))
+    await call.jobs.read(began.job.id, offset=seen, limit=1, follow=wait or None)
+    answer = await call.jobs.llm.answer(began.job.id)
+    snapshot, phase = llmtext.snapshot(answer), phase_of(answer)
     size = snapshot["stdoutBytes"]
-    events = [{"seq": size, "phase": _phase(snapshot["status"]), "bytes": size}] if size > seen else []
-    return _told({"job": snapshot, "capability": "activity_only", "progress": events, "progressSeq": max(size, seen)})
-
-
-def _phase(status: str) -> str:
-    return "writing" if status == Status.RUNNING else "completed" if status == Status.COMPLETED else "failed"
+    await call.progress(max(size, 1), f"{answer.cli}: {phase}")
+    events: list[Json] = []
+    if size > seen:
+        events.append({"seq": size, "phase": str(phase), "bytes": size, "toolUses": dict(answer.reading.tools)})
+    body: Json = {"job": snapshot, "phase": str(phase), "capability": "phases"}
+    return _told({**body, "progress": events, "progressSeq": max(size, seen)})
 
 
 async def cancel(call: Call, given: Json) -> Answer:
@@ -108,12 +110,14 @@ async def cancel(call: Call, given: Json) -> Answer:
 
 
 async def health(call: Call, _: Json) -> Answer:
-    """How the processes of the caller's running requests do."""
+    """How the processes of the caller's running requests do, and whether each CLI is asked or was given a rest."""
     rows: list[Json] = []
     for cli in CLIS:
         page = await call.jobs.list(Filter(owner=call.caller.owner, kind=cli, phase="running"), limit=200)
         rows += [llmtext.health(await call.jobs.llm.answer(job.id)) for job in page.jobs]
-    return _told({"jobs": rows, "running": len(rows), "persistence": {"backend": "bide", "durable": True}})
+    clis = [llmtext.cli_health(one) for one in await call.jobs.llm.health()]
+    persistence = {"backend": "bide", "durable": True}
+    return _told({"jobs": rows, "running": len(rows), "clis": clis, "persistence": persistence})
 
 
 _JOB = text("the id of a request")
@@ -158,5 +162,11 @@ TOOLS = (
         cancel,
         destructive=True,
     ),
-    Tool("llm_process_health", "How the processes of your running requests do.", fields(()), health, reads_only=True),
+    Tool(
+        "llm_process_health",
+        "How the processes of your running requests do, and whether each CLI is asked or was given a rest.",
+        fields(()),
+        health,
+        reads_only=True,
+    ),
 )

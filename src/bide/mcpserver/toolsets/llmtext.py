@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from bide.model.job import Job
 from bide.model.llm.answer import Answer, Asked, Status
+from bide.model.llm.programs import Health
 from bide.model.phase import Ended, Queued
 from bide.model.schema import Json
 from bide.model.times import ms, stamp
@@ -29,6 +30,8 @@ def snapshot(answer: Answer) -> Json:
         "stderrBytes": _size(job, "err"),
         "error": answer.error or None,
         "exited": isinstance(phase, Ended),
+        "attempt": 1 if job.spec.ask is None else job.spec.ask.attempt,
+        "retryOf": None if job.spec.ask is None else job.spec.ask.retry_of,
     }
 
 
@@ -119,4 +122,17 @@ def health(answer: Answer) -> Json:
         "cpuPercent": 0.0 if usage is None else round(100 * usage.cpu_ms / passed, 1),
         "memoryRssKb": None if usage is None else usage.memory_peak_bytes // 1024,
         "runningForMs": ms(running),
+    }
+
+
+def cli_health(one: Health) -> Json:
+    """Whether a CLI is asked."""
+    return {
+        "cli": one.cli,
+        "circuitBreaker": str(one.breaker),
+        "failuresInARow": one.failures,
+        "retryInMs": ms(one.rest),
+        "lastError": one.error or None,
+        "running": one.running,
+        "queued": one.waiting,
     }

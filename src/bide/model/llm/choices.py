@@ -50,6 +50,20 @@ class LlmSettings:
     """How long a CLI may stay after its final result."""
     output_bytes: int = 50 * MIB
     """What a CLI may write before it is ended."""
+    attempts: int = 5
+    """How often a request is made at most, if the line fails before anything is answered; 1 never asks again."""
+    retry_pause: timedelta = timedelta(seconds=1)
+    """How long to wait before the second attempt; twice as long before each that follows, up to 30 s."""
+    breaker_failures: int = 5
+    """After so many failed attempts in a row a CLI is given a rest; 0 never."""
+    breaker_rest: timedelta = timedelta(seconds=60)
+    """How long that is; then one request may try."""
+    running: int = 32
+    """How many requests may run at once; the others wait."""
+    running_per_cli: int = 16
+    """How many of one CLI."""
+    waiting: int = 128
+    """Past so many that wait, another is refused."""
     policy: Policy = Policy.BALANCED
     log_prompts: bool = False
     """Keep the beginning of each prompt in the record of approvals."""
@@ -57,7 +71,18 @@ class LlmSettings:
     """The model to use, by CLI, where a request names none."""
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     """Other words for models."""
+    mcp_servers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The command of each MCP server that requests may name."""
     cache: CacheSettings = field(default_factory=CacheSettings)
+
+
+GROUP = "llm"
+"""The group of all requests; those of a CLI are in a group within it."""
+
+
+def group_of(cli: str) -> str:
+    """The group of a CLI's requests."""
+    return f"{GROUP}.{cli}"
 
 
 def over(chosen: LlmSettings, env: Mapping[str, str]) -> tuple[LlmSettings, tuple[Note, ...]]:

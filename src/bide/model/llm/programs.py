@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from bide.model.llm.retry import State
+from bide.model.times import ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +45,32 @@ class Upgrade:
     dry_run: bool = True
     job: str | None = None
     """The job that does it, unless it was only to be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How one CLI does: whether it is asked, and how much it has to do."""
+
+    cli: str
+    breaker: State = State.CLOSED
+    failures: int = 0
+    """Attempts in a row whose line failed."""
+    rest: timedelta = timedelta(0)
+    """How long it is not asked."""
+    error: str = ""
+    """What was said last, if it failed."""
+    running: int = 0
+    waiting: int = 0
+
+
+def health_to_json(health: Health) -> dict[str, Any]:
+    """As the doors send it."""
+    found = {name: getattr(health, name) for name in ("cli", "failures", "error", "running", "waiting")}
+    return found | {"breaker": str(health.breaker), "rest_ms": ms(health.rest)}
+
+
+def health_from_json(body: dict[str, Any]) -> Health:
+    """As it was sent."""
+    given = dict(body)
+    given["breaker"], given["rest"] = State(given["breaker"]), timedelta(milliseconds=given.pop("rest_ms"))
+    return Health(**given)

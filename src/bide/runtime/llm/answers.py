@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import glob
+from contextlib import suppress
 from dataclasses import replace
 
 import anyio.to_thread
 
+from bide.keeper import services
 from bide.kinds.llm import known
 from bide.kinds.llm.base import Cli
 from bide.kinds.llm.faults import ADVICE, meant
+from bide.kinds.llm.lines import as_object
 from bide.model.askfacts import AskFacts
 from bide.model.errors import BadRequest
 from bide.model.job import Job
@@ -21,6 +25,7 @@ from bide.runtime.reading import slice_at, tail
 
 _PIECE = 1024 * 1024
 _WORDS = 8 * 1024
+_JOURNAL_MAX = 4 * 1024 * 1024
 _FAULTS = {
     Reason.TIMED_OUT: Fault.TIMEOUT,
     Reason.IDLE: Fault.IDLE,
@@ -59,9 +64,21 @@ def _read(core: Core, job: Job, cli: Cli, kind: str) -> Reading:
     while True:
         piece = slice_at(core, job, Stream.OUT, at, _PIECE)
         if not piece.data:
-            return reader.finish()
+            return _with_journal(core, job, cli, reader.finish())
         reader.feed(piece.data)
         at = piece.next
+
+
+def _with_journal(core: Core, job: Job, cli: Cli, reading: Reading) -> Reading:
+    """With what the CLI has logged of it, where its output does not say what it used."""
+    if cli.journal is None or cli.used is None or reading.conversation is None or not isinstance(job.phase, Ended):
+        return reading
+    given = services.read_given(core.home.job(job.id))
+    for path in glob.glob(cli.journal(reading.conversation, {} if given is None else given.env)):
+        with suppress(OSError), open(path, "rb") as file:
+            found = as_object(file.read(_JOURNAL_MAX))
+            reading = reading if found is None else cli.used(reading, found)
+    return reading
 
 
 def _failed(core: Core, found: Answer, cli: Cli) -> Answer:

@@ -8,33 +8,51 @@ import os
 import shlex
 import uuid
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, cast
 
+import anyio
+
+from bide.api import Ran
 from bide.kinds.llm import known
 from bide.kinds.llm.base import Cli, Command, check_words
+from bide.kinds.llm.servers import with_servers
 from bide.model.askfacts import AskFacts
 from bide.model.dedup import Dedup, Policy
+from bide.model.errors import QueueFull
 from bide.model.limits import Limits, OnOutputCap
 from bide.model.llm import caches
-from bide.model.llm.answer import Asked, Note
+from bide.model.llm.answer import Answer, Asked, Note, Status
 from bide.model.llm.ask import Ask, check
-from bide.model.llm.choices import LlmSettings, model_of, over, unrecorded
+from bide.model.llm.choices import GROUP, LlmSettings, group_of, model_of, over, unrecorded
 from bide.model.llm.prompt import Prompt, last_stable
 from bide.model.request import Request
+from bide.model.schedule import has_room, within
+from bide.model.turn import Turn
 from bide.runtime import starting
 from bide.runtime.core import Core, now
-from bide.runtime.llm import answers, gate
+from bide.runtime.llm import gate
 from bide.runtime.llm.programs import Programs, unset
 from bide.runtime.llm.recording import FOLDER, Recorder
+from bide.runtime.llm.retrying import Retrying
+from bide.runtime.readiness import until
 
 _SHOWN = 120
 _DAY = timedelta(days=1)
 _SCHEMA = "output_schema"
 
 
-async def ask(core: Core, programs: Programs, recorder: Recorder, asked: Ask, key: str | None = None) -> Asked:
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What asking needs beside the runtime."""
+
+    programs: Programs
+    recorder: Recorder
+    retrying: Retrying
+
+
+async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Asked:
     """Start it, or join an equal one, and answer as the request wants it. Nothing here is undone by a cancelled call."""
     check(asked)
     cli = known.named(asked.cli)
@@ -42,7 +60,9 @@ async def ask(core: Core, programs: Programs, recorder: Recorder, asked: Ask, ke
     chosen, notes = over(core.settings.llm, {**base, **asked.env})
     asked = replace(asked, model=model_of(cli.name, asked.model, chosen, cli.aliases))
     prompt, more = _cached(asked, chosen)
-    installed = await programs.find(cli, {**base, **asked.env})
+    asked, ignored = with_servers(asked, chosen.mcp_servers)
+    recorder = desk.recorder
+    installed = await desk.programs.find(cli, {**base, **asked.env})
     asked, files = _with_files(core, asked)
     command = check_words(cli.command(asked, prompt, installed), cli.name)
     decision = gate.check(core.home.path, asked, prompt.text, command, chosen)
@@ -51,18 +71,44 @@ async def ask(core: Core, programs: Programs, recorder: Recorder, asked: Ask, ke
     if unrecorded(base):
         recorder.silent.add(facts.correlation_id)
     request = _request(asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key)
+    began = anyio.current_time()
+    refusal = desk.retrying.refusal(cli.name) or _full(core, cli.name, chosen)
+    if refusal is not None and starting.earlier(core, request) is None:
+        raise refusal
     ran = await starting.run(core, request)
+    answer, deferred = await _settled(core, desk.retrying, ran, request, began)
     if ran.joined and (ran.job.key is None or ran.job.key != key):
-        await recorder.joined(ran.job, facts.correlation_id)
+        await recorder.joined(answer.job, facts.correlation_id)
         recorder.remove(files)
     await recorder.began(ran.job)
-    answer = await answers.answer(core, ran.job)
     answer = replace(
         answer,
         correlation_id=facts.correlation_id,
-        notes=(*notes, *more, *command.notes, *answer.notes),
+        notes=(*notes, *more, *ignored, *command.notes, *answer.notes),
     )
-    return Asked(answer, joined=ran.joined, deferred=ran.deferred, deadline=request.deadline, approval=decision)
+    return Asked(answer, joined=ran.joined, deferred=deferred, deadline=request.deadline, approval=decision)
+
+
+def _full(core: Core, cli: str, chosen: LlmSettings) -> QueueFull | None:
+    """Why a request that would have to wait is refused, if as many wait as may."""
+    if has_room(group_of(cli), core.queue.busy, core.queue.rules):
+        return None
+    waiting = within(GROUP, core.queue.waiting())
+    return QueueFull(waiting=str(waiting)) if waiting >= chosen.waiting else None
+
+
+async def _settled(core: Core, retrying: Retrying, ran: Ran, request: Request, began: float) -> tuple[Answer, bool]:
+    """The answer of the last attempt, waited for as long as the request wants; and whether that was not long enough."""
+    answer, deferred = await retrying.answer(ran.job), ran.deferred
+    while answer.status is Status.RUNNING and not request.background and not deferred:
+        live = core.live(answer.job)
+        if live is not None:
+            left = None if request.deadline is None else began + request.deadline.total_seconds() - anyio.current_time()
+            with anyio.move_on_after(None if left is None else max(left, 0)):
+                await until(live, lambda live=live: live.ended)
+            deferred = not live.ended
+        answer = await retrying.answer(core.seen.mark(core.find(answer.job.id)))
+    return answer, deferred
 
 
 def _cached(asked: Ask, chosen: LlmSettings) -> tuple[Prompt, list[Note]]:
@@ -150,6 +196,7 @@ def _request(
         key=key,
         dedup=Dedup(Policy.REUSE_RECENT, chosen.dedup_window, asked.fresh) if chosen.dedup_window else Dedup(),
         ask=facts,
+        turn=Turn(group=group_of(cli.name)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Unpack
@@ -16,16 +17,19 @@ from bide.model.job import Job
 from bide.model.llm import caches
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
-from bide.model.llm.programs import Models, Program, Upgrade
+from bide.model.llm.choices import group_of
+from bide.model.llm.programs import Health, Models, Program, Upgrade
 from bide.model.request import Request
 from bide.runtime import starting
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
-from bide.runtime.llm import answers, asking, gate, lingering
+from bide.runtime.llm import asking, gate, lingering
 from bide.runtime.llm import programs as found_programs
+from bide.runtime.llm.asking import Desk
 from bide.runtime.llm.conversations import LocalConversations
 from bide.runtime.llm.programs import OWNER, Programs, search_path
 from bide.runtime.llm.recording import Recorder
+from bide.runtime.llm.retrying import Retrying
 
 _WINDOW = timedelta(hours=24)
 _EVER = timedelta(days=3650)
@@ -39,7 +43,8 @@ class LocalLlm:
         """Watch over the requests that go on, and finish the record of those that are over."""
         self._core = core
         self._programs = Programs(core)
-        self._recorder = Recorder(core)
+        self._retrying = Retrying(core)
+        self._recorder = Recorder(core, self._retrying)
         self.conversations: LocalConversations = LocalConversations(core)
         table = core.keeping.table
         for live in list(table.live.values()):
@@ -58,12 +63,14 @@ class LocalLlm:
 
     async def ask_once(self, asked: Ask, key: str | None = None) -> Asked:
         """Ask; with the same key a second time, be told of the first."""
-        return await asking.ask(self._core, self._programs, self._recorder, asked, key)
+        return await asking.ask(self._core, Desk(self._programs, self._recorder, self._retrying), asked, key)
 
     async def answer(self, job: str, *, owner: str | None = None) -> Answer:
         """See beside.Llm.answer."""
         found = self._core.seen.mark(self._find(job, owner))
-        return await answers.answer(self._core, self._core.with_facts(found))
+        answer = await self._retrying.answer(self._core.with_facts(found))
+        self._core.seen.mark(answer.job)
+        return answer
 
     def _find(self, ref: str, owner: str | None) -> Job:
         try:
@@ -102,6 +109,15 @@ class LocalLlm:
         said = None if cli.login is None else await self._programs.ask((path, *cli.login), env)
         return found_programs.login(cli, said, env)
 
+    async def health(self) -> tuple[Health, ...]:
+        """See beside.Llm.health."""
+        queue = self._core.queue
+        waiting = queue.waiting()
+        return tuple(
+            self._retrying.health(cli, queue.busy.get(group_of(cli), 0), waiting.get(group_of(cli), 0))
+            for cli in known.clis()
+        )
+
     async def models(self, cli: str | None = None) -> tuple[Models, ...]:
         """See beside.Llm.models."""
         chosen = self._core.settings.llm
@@ -115,10 +131,11 @@ class LocalLlm:
         self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
     ) -> Upgrade:
         """See beside.Llm.upgrade."""
-        command = known.named(cli).upgrade(target)
+        base = dict(os.environ if env is None else env)
+        path = shutil.which(known.named(cli).program, path=search_path(base))
+        command = known.named(cli).upgrade(target, None if path is None else os.path.realpath(path))
         if dry_run:
             return Upgrade(cli, command)
-        base = dict(os.environ if env is None else env)
         request = Request(
             command,
             base_env={**base, "PATH": search_path(base)},

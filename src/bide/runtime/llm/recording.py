@@ -7,15 +7,18 @@ import os
 from concurrent.futures import Future
 from contextlib import suppress
 
+from bide.keeper import services
 from bide.kinds.llm import known
 from bide.model.askfacts import AskFacts
 from bide.model.errors import JobNotFound
 from bide.model.job import Job
+from bide.model.llm.answer import Answer
 from bide.model.llm.conversation import Conversation
 from bide.model.phase import Ended
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
 from bide.runtime.llm import answers
+from bide.runtime.llm.retrying import Retrying
 from bide.store.llm import RequestRow
 
 log = logging.getLogger(__name__)
@@ -27,9 +30,10 @@ FOLDER = "llm"
 class Recorder:
     """Keeps the rows of requests after their jobs."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, retrying: Retrying) -> None:
         """Told of each request that begins and ends from here on."""
         self._core = core
+        self._retrying = retrying
         self.silent: set[str] = set()
         """Requests of which nothing is to be kept beside the job, by correlation id."""
         self._written: dict[str, Future[None]] = {}
@@ -43,7 +47,11 @@ class Recorder:
         rows = core.store.llm
         rows.prune(now() - core.settings.retention.keep_unseen)
         for job in self._found(rows.unrecorded(list(known.clis()))):
-            if job.spec.ask is not None:
+            if job.spec.ask is not None and job.spec.ask.retry_of is not None:
+                rows.move(job.spec.ask.retry_of, job.id, job.spec.ask.attempt).result()
+        for job in self._found(rows.unrecorded(list(known.clis()))):
+            after = services.read_next(core.home.job(job.id))
+            if job.spec.ask is not None and (after is None or after.job is None):
                 rows.start(_row(job, job.spec.ask, job.spec.ask.correlation_id)).result()
         self._sweep()
         active = core.keeping.table.live
@@ -75,30 +83,53 @@ class Recorder:
 
     def _began(self, live: Live) -> None:
         facts = live.job.spec.ask
-        if facts is not None and facts.correlation_id not in self.silent:
-            row = _row(live.job, facts, facts.correlation_id)
-            self._written[live.job.id] = self._core.store.llm.start(row)
+        if facts is None:
+            return
+        self._retrying.began(live.job)
+        if facts.correlation_id in self.silent:
+            return
+        rows = self._core.store.llm
+        if facts.retry_of is not None:
+            self._written[live.job.id] = rows.move(facts.retry_of, live.job.id, facts.attempt)
+        else:
+            self._written[live.job.id] = rows.start(_row(live.job, facts, facts.correlation_id))
 
     def _ended(self, live: Live) -> None:
         facts = live.job.spec.ask
         if facts is None:
             return
+        if isinstance(live.job.phase, Ended) and live.job.phase.end.success:
+            self.remove(facts.files)
+        self._core.hub.spawn(lambda: self._over(live.job))
+
+    async def _over(self, job: Job) -> None:
+        self._retrying.ended(await self._finish(job))
+
+    async def _finish(self, job: Job) -> Answer:
+        facts, found = answers.facts_of(job), await answers.answer(self._core, job)
+        if not isinstance(job.phase, Ended):
+            return found
+        after = self._retrying.successor(found)
+        if after is not None:
+            await self._pass_on(job, after)
+            return found
         self.remove(facts.files)
         if facts.correlation_id in self.silent:
             self.silent.discard(facts.correlation_id)
-        else:
-            self._core.hub.spawn(lambda: self._finish(live.job))
-
-    async def _finish(self, job: Job) -> None:
-        if not isinstance(job.phase, Ended):
-            return
-        found = await answers.answer(self._core, job)
+            return found
         rows, ended_at = self._core.store.llm, job.phase.ended_at
         await self._core.hub.settled(rows.finish(found, ended_at))
         if found.reading.conversation is not None:
             said = found.reading.conversation
             rows.use(Conversation(said, found.cli, job.owner, "", job.spec.cwd, ended_at, ended_at))
         self._written.pop(job.id, None)
+        return found
+
+    async def _pass_on(self, job: Job, after: Job) -> None:
+        """Another attempt is the answer, also to whoever asked while this one was ending."""
+        await self._core.hub.settled(self._core.store.llm.move(job.id, after.id, _attempt(after)))
+        if isinstance(after.phase, Ended):
+            self._core.hub.spawn(lambda: self._finish(after))
 
     def remove(self, files: tuple[str, ...]) -> None:
         """Delete what was written for a request, unless another one that goes on uses it as well."""
@@ -119,6 +150,10 @@ class Recorder:
                     os.unlink(path)
 
 
+def _attempt(job: Job) -> int:
+    return 1 if job.spec.ask is None else job.spec.ask.attempt
+
+
 def _in_use(core: Core) -> set[str]:
     lives = [live for live in core.keeping.table.live.values() if not live.ended]
     return {path for live in lives if live.job.spec.ask is not None for path in live.job.spec.ask.files}
@@ -137,4 +172,5 @@ def _row(job: Job, facts: AskFacts, correlation_id: str, *, joined: bool = False
         prefix_hash=facts.prefix_hash,
         prefix_tokens=facts.prefix_tokens,
         cache_blocks=facts.cache_blocks,
+        attempts=facts.attempt,
     )

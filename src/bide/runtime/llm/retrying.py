@@ -1,0 +1,163 @@
+"""Requests whose line failed are made again, and a CLI that fails too often is given a rest. See docs/decisions/023.
+
+Another attempt is another job, as the restart of a service is: `next` in the folder of the one that failed names it, and its
+key is made of that one's id, so that there is only ever one. Whoever asks for the answer of any of them gets that of the last.
+"""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Future
+from dataclasses import replace
+
+from bide.keeper import services as record
+from bide.keeper import told
+from bide.keeper.services import Next
+from bide.model.errors import BadRequest, CliResting, DiskFull, JobNotFound, NameInUse, QueueFull
+from bide.model.job import Job
+from bide.model.llm import retry
+from bide.model.llm.answer import Answer, Note, Status
+from bide.model.llm.programs import Health
+from bide.model.llm.retry import Breaker
+from bide.model.phase import Ended, Queued
+from bide.runtime import services, starting
+from bide.runtime.core import Core, now
+from bide.runtime.live import Live
+from bide.runtime.llm import answers
+from bide.store.faults import DatabaseCorrupt
+
+log = logging.getLogger(__name__)
+
+
+class Retrying:
+    """Decides what comes after each attempt."""
+
+    def __init__(self, core: Core) -> None:
+        """Every CLI is thought well of at first."""
+        self._core = core
+        self._breakers: dict[str, Breaker] = {}
+
+    async def answer(self, job: Job) -> Answer:
+        """The answer of the last attempt of this request, with a note if it is not the first."""
+        found = await answers.answer(self._core, job)
+        while (after := self.successor(found)) is not None:
+            found = await answers.answer(self._core, self._core.with_facts(after))
+        facts = answers.facts_of(found.job)
+        if facts.retry_of is None:
+            return found
+        said = f"This is attempt {facts.attempt}: the line failed in the one before, job {facts.retry_of}."
+        return replace(found, notes=(Note("retried", said, {"attempt": facts.attempt}), *found.notes))
+
+    def successor(self, found: Answer) -> Job | None:
+        """The attempt that follows this one; decided here and now, once and for all, if it was not yet."""
+        if found.status is not Status.FAILED:
+            return None
+        core, job = self._core, found.job
+        decided = record.read_next(_path(core, job))
+        if decided is None and (held := core.keeping.table.with_key(job.owner, _key(job))) is not None:
+            return held.job
+        if decided is None and retry.is_transient(found):
+            return self._decide(found)
+        try:
+            return None if decided is None or decided.job is None else core.find(decided.job)
+        except JobNotFound:
+            return None  # it was forgotten; what is left is this one
+
+    def _decide(self, found: Answer) -> Job | None:
+        core, job, chosen = self._core, found.job, self._core.settings.llm
+        earlier = core.store.by_key(job.owner, _key(job))
+        if earlier is not None:
+            self._record(job, Next(job=earlier.id))
+            return earlier
+        breaker = self.breaker(found.cli).failed(now(), found.error, chosen.breaker_failures)
+        self._breakers[found.cli] = breaker
+        why = ""
+        if job.id in core.stopping:
+            why = "it was canceled"
+        elif _attempt(job) >= chosen.attempts:
+            why = f"it was attempt {_attempt(job)} of {chosen.attempts}"
+        elif not breaker.lets(now(), chosen.breaker_rest):
+            why = f"{found.cli} failed {breaker.failures} times in a row"
+        if why:
+            self._record(job, Next(gave_up=why))
+            return None
+        return self._again(found)
+
+    def _again(self, found: Answer) -> Job | None:
+        core, job = self._core, found.job
+        at = now() + retry.pause(_attempt(job), core.settings.llm.retry_pause)
+        log.warning("%s (%s) failed: %s; it is asked again at %s", job.id, found.cli, found.error, at)
+        facts = answers.facts_of(job)
+        spec = replace(job.spec, background=True, ask=replace(facts, attempt=facts.attempt + 1, retry_of=str(job.id)))
+        like = replace(
+            job, id=starting.new_id(core), spec=spec, key=_key(job), created_at=now(), phase=Queued(), facts=None
+        )
+        path = _path(core, job)
+        try:
+            live = services.start_later(core, like, path, at, told.read(path) if job.spec.stdin else None)
+        except (OSError, BadRequest, DiskFull, NameInUse, QueueFull, DatabaseCorrupt) as error:
+            log.warning("%s cannot be asked again: %s", job.id, error)
+            self._record(job, Next(gave_up=f"it could not be asked again: {error}"))
+            return None
+        self._record_once_accepted(job, live)
+        return live.job
+
+    def _record_once_accepted(self, job: Job, live: Live) -> None:
+        def accepted(row: Future[Job]) -> None:
+            if row.exception() is None:
+                self._core.hub.call_soon(lambda: self._record(job, Next(job=live.job.id)))
+
+        if live.inserted is not None:
+            live.inserted.add_done_callback(accepted)
+
+    def _record(self, job: Job, decided: Next) -> None:
+        try:
+            record.write_next(_path(self._core, job), decided)
+        except OSError as error:
+            log.warning("what comes after %s could not be put on record: %s", job.id, error)
+
+    # How each CLI does.
+
+    def breaker(self, cli: str) -> Breaker:
+        """How a CLI has done lately."""
+        return self._breakers.get(cli, Breaker())
+
+    def refusal(self, cli: str) -> CliResting | None:
+        """Why a CLI is not to be asked now; `None` if it may be."""
+        breaker, rest = self.breaker(cli), self._core.settings.llm.breaker_rest
+        if breaker.lets(now(), rest):
+            return None
+        left = max(1, round(breaker.left(now(), rest).total_seconds()))
+        return CliResting(cli=cli, failures=str(breaker.failures), seconds=str(left), error=breaker.error)
+
+    def began(self, job: Job) -> None:
+        """A request was made; it may be the one that tries whether a CLI works again."""
+        facts = answers.facts_of(job)
+        if facts.cli in self._breakers:
+            self._breakers[facts.cli] = self._breakers[facts.cli].tried(facts.correlation_id, now())
+
+    def ended(self, found: Answer) -> None:
+        """A request is over: what that says of its CLI, unless it failed in a way that is counted elsewhere."""
+        self._core.stopping.discard(found.job.id)
+        if found.cli in self._breakers and isinstance(found.job.phase, Ended) and not retry.is_transient(found):
+            over = self._breakers[found.cli].ended(found.correlation_id, reached=retry.reached(found))
+            self._breakers[found.cli] = over
+
+    def health(self, cli: str, running: int, waiting: int) -> Health:
+        """How a CLI does that has so much to do."""
+        breaker, rest = self.breaker(cli), self._core.settings.llm.breaker_rest
+        state, left = breaker.state(now(), rest), breaker.left(now(), rest)
+        return Health(cli, state, breaker.failures, left, breaker.error, running, waiting)
+
+
+def _path(core: Core, job: Job) -> str:
+    live = core.live(job)
+    return core.home.job(job.id) if live is None else live.path
+
+
+def _key(job: Job) -> str:
+    return f"retry of {job.id}"
+
+
+def _attempt(job: Job) -> int:
+    return answers.facts_of(job).attempt

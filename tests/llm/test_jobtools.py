@@ -1,0 +1,103 @@
+"""The tools that look after requests (205, 206, 212, 231), and what they say of bad input."""
+
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.llm.conftest import Fakes
+from tests.mcpserver.clients import Agent, agent, text_of
+from tests.support.gates import Gate
+from tests.support.patience import ended
+
+from bide.api import Jobs
+from bide.model.llm.answer import Reading, Status, code_of, status_of
+from bide.model.phase import Reason
+
+SNAPSHOT = {
+    *("id", "cli", "status", "startedAt", "finishedAt", "exitCode", "correlationId", "outputTruncated"),
+    *("stdoutBytes", "stderrBytes", "error", "exited", "attempt", "retryOf"),
+}
+
+
+@pytest.fixture
+async def ai(local: Jobs, fakes: Fakes, gate: Gate, tmp_path: Path) -> AsyncIterator[Agent]:
+    fakes.set(gate=str(gate.path))
+    async with agent(local, tmp_path, tools=("llm",), env=dict(os.environ)) as one:
+        yield one
+
+
+async def test_206_a_snapshot_says_all_that_is_known(ai: Agent) -> None:
+    asked = await ai.data("claude_request", prompt="hello", correlationId="mine")
+    job = (await ai.data("llm_job_status", jobId=asked["jobId"]))["job"]
+    assert set(job) == SNAPSHOT
+    assert (job["id"], job["cli"], job["status"], job["exitCode"]) == (asked["jobId"], "claude", "completed", 0)
+    assert (job["correlationId"], job["outputTruncated"], job["error"], job["exited"]) == ("mine", False, None, True)
+    assert (job["stdoutBytes"] > 0, job["stderrBytes"]) == (True, 0)
+    assert job["startedAt"] <= job["finishedAt"]
+
+
+async def test_205_what_nobody_can_know_is_orphaned_and_all_else_is_what_it_was(local: Jobs, fakes: Fakes) -> None:
+    job = (await local.llm.ask("claude", "hello")).job
+    phase = ended(job)
+    lost = replace(job, phase=replace(phase, end=replace(phase.end, reason=Reason.LOST, exit_code=None)))
+    assert (status_of(lost, Reading()), code_of(lost)) == (Status.ORPHANED, None)
+    assert len(fakes.started) == 1
+
+
+async def test_212_health_tells_of_the_process_of_a_running_request(
+    local: Jobs, fakes: Fakes, gate: Gate, tmp_path: Path
+) -> None:
+    fakes.set(mode="slow", gate=str(gate.path))
+    async with agent(local, tmp_path, tools=("llm",), env=dict(os.environ)) as ai:
+        job = (await ai.data("claude_request_async", prompt="hello"))["job"]["id"]
+        await ai.data("llm_job_watch", jobId=job, waitMs=10_000)
+        found = await ai.data("llm_process_health")
+        (one,) = found["jobs"]
+        assert (one["jobId"], one["pid"]) == (job, fakes.started[0]["pid"])
+        assert (one["alive"], one["isDead"], one["isZombie"]) == (True, False, False)
+        assert one["runningForMs"] >= 0
+        assert one["cpuPercent"] >= 0
+        assert (found["running"], found["clis"][0]["running"]) == (1, 1)
+        assert found["persistence"] == {"backend": "bide", "durable": True}
+        gate.open()
+
+
+async def test_231_force_refresh_runs_it_again(ai: Agent, fakes: Fakes) -> None:
+    jobs = [
+        (await ai.data("claude_request", prompt="hello", forceRefresh=fresh))["jobId"] for fresh in (False, False, True)
+    ]
+    assert (jobs[0] == jobs[1], jobs[1] == jobs[2], len(fakes.started)) == (True, False, 2)
+
+
+async def test_bad_input_is_one_clear_sentence_and_starts_nothing(ai: Agent, fakes: Fakes) -> None:
+    for tool, arguments, said in (
+        ("claude_request", {"prompt": ""}, "the prompt is empty"),
+        ("claude_request", {"promptParts": {"context": "x"}}, "is empty"),
+        ("claude_request", {"prompt": "x" * 100_001}, "input_too_large"),
+        ("claude_request", {"prompt": "a\0b"}, "invalid_input"),
+        ("claude_request", {"prompt": "x", "model": "--help"}, "cannot be a model"),
+        ("claude_request", {"prompt": "x", "allowedTools": ["-x"]}, "allowed_tools"),
+        ("gemini_request", {"prompt": "x", "includeDirectories": ["--yolo"]}, "include_directories"),
+        ("codex_request_async", {"prompt": "x", "config": ["a;b=1"]}, "config"),
+        ("claude_request", {"prompt": "x", "mcpServers": ["a b"]}, "cannot be an MCP server"),
+        ("grok_request", {"prompt": "x", "sessionId": "gw-1"}, "for bookkeeping only"),
+        ("mistral_request", {"prompt": "x", "outputFormat": "xml"}, "cannot write 'xml'"),
+        ("llm_job_result", {"jobId": "nothing", "maxChars": 999}, "at least 1000"),
+        ("llm_request_result", {"correlationId": "nothing"}, "no job"),
+    ):
+        answer = await ai.ask(tool, **arguments)
+        assert answer.is_error, tool
+        assert said in text_of(answer), text_of(answer)
+        assert "\n" not in text_of(answer)
+    assert fakes.started == []
+
+
+async def test_malformed_and_truncated_output_is_told_of_and_read_as_far_as_it_goes(
+    local: Jobs, fakes: Fakes, tmp_path: Path
+) -> None:
+    fakes.set(mode="garbage")
+    async with agent(local, tmp_path, tools=("llm",), env=dict(os.environ)) as ai:
+        data = await ai.data("claude_request", prompt="hello")
+    assert (data["response"], [one["code"] for one in data["warnings"]]) == ("you said: hello", ["unreadable_output"])
