@@ -12,7 +12,7 @@ import sys
 from bide import config
 from bide.client.blocking import Link
 from bide.client.http1 import quote
-from bide.model.errors import BideError
+from bide.model.errors import BideError, DaemonUnavailable
 from bide.model.owners import CLIENT_NAMES, owner_of
 
 TYPE_CHECKING = False
@@ -40,6 +40,8 @@ def execute(args: "Namespace", link: "Link") -> int:
     quiet = Link(link.home, starts=False)
     try:
         said = _said(args, quiet, _given())
+    except DaemonUnavailable:
+        return 0  # where none runs nothing is due, and that is no news
     except BideError as error:
         print(f"bide: {error}", file=sys.stderr)
         return 0
