@@ -19,7 +19,7 @@ async def ai(request: pytest.FixtureRequest, jobs_here: Jobs, tmp_path: Path) ->
 async def test_there_is_one_await_with_both_schemas(ai: Agent) -> None:
     tools = (await ai.client.list_tools()).tools
     assert sorted(tool.name for tool in tools) == sorted(
-        ["run", "await", "jobs", "logs", "send", "kill", "session", "shell", "python", "terminal"]
+        ["run", "await", "jobs", "logs", "send", "kill", "session", "ask", "shell", "python", "terminal"]
     )
     (tool,) = [tool for tool in tools if tool.name == "await"]
     known = {"any", "all", "timeout_secs", "jobs", "mode", "until", "timeout", "budget"}
