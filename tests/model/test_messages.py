@@ -128,8 +128,8 @@ def test_an_event_is_the_same_after_the_wire() -> None:
 FACTS = {
     "what": "pause",
     "cli": "claude",
-    "failures": 5,
-    "seconds": 60,
+    "failures": "5",
+    "seconds": "60",
     "error": "refused",
     "cwd": "/x",
     "home": "/h",
