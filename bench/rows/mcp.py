@@ -86,6 +86,8 @@ def _cold(place: Place, daemon: Daemon) -> Figure:
     for _ in rounds(5, seconds=10):
         daemon.stop()
         pairs.add(_first_answer(daemon.home), _empty_program())
+        # The one that it started is not ours to hold.
+        subprocess.run([_BIDE[0], "--home", str(daemon.home), "daemon", "stop"], check=True, stdout=subprocess.DEVNULL)
         daemon.start()
     first, second = pairs.medians
     what = "`bide mcp` to its first answer, no daemon, p50"
