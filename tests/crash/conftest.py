@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.crash.killer import Killer
 from tests.crash.place import Place
 from tests.crash.producing import Gate, Producers
 
@@ -50,6 +51,20 @@ def producers(compiled: Callable[[str], Path], tmp_path: Path) -> Producers:
 def place(tmp_path: Path) -> Iterator[Place]:
     """A home with a daemon."""
     found = Place(tmp_path)
+    found.start()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def killer(compiled: Callable[[str], Path], tmp_path: Path) -> Killer:
+    return Killer(compiled("killat"), tmp_path / "killer")
+
+
+@pytest.fixture
+def swept(killer: Killer, tmp_path: Path) -> Iterator[Place]:
+    """A place whose daemon, or whose client, can be killed at a system call."""
+    found = Place(tmp_path, BIDE_KEEPER=str(killer.program))
     found.start()
     yield found
     found.close()

@@ -21,11 +21,6 @@ Once = Callable[[], None]
 
 
 @pytest.fixture
-def killer(compiled: Callable[[str], Path], tmp_path: Path) -> Killer:
-    return Killer(compiled("killat"), tmp_path / "killer")
-
-
-@pytest.fixture
 def place(killer: Killer, tmp_path: Path) -> Iterator[Place]:
     found = Place(tmp_path, BIDE_KEEPER=str(killer.program), BIDE_SPARES="0")
     found.start()

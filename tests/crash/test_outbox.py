@@ -5,7 +5,6 @@ import secrets
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,20 +17,6 @@ from tests.crash.sweeping import sweep_daemon
 OWNER = "/v1/outbox/ann"
 _RECEIVING = "45 "
 """The number of recvfrom: the consumer waits for an answer."""
-
-
-@pytest.fixture
-def killer(compiled: Callable[[str], Path], tmp_path: Path) -> Killer:
-    return Killer(compiled("killat"), tmp_path / "killer")
-
-
-@pytest.fixture
-def swept(killer: Killer, tmp_path: Path) -> Iterator[Place]:
-    """A place whose daemon, or whose client, can be killed at a system call."""
-    found = Place(tmp_path, BIDE_KEEPER=str(killer.program))
-    found.start()
-    yield found
-    found.close()
 
 
 class Consumer:

@@ -2,11 +2,9 @@
 
 import random
 import threading
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
 from tests.crash.killer import Killer
 from tests.crash.patience import pause
 from tests.crash.place import Json, Place
@@ -16,20 +14,6 @@ from tests.crash.sweeping import sweep_daemon
 
 PLACES = 3
 TURN = {"group": "g"}
-
-
-@pytest.fixture
-def killer(compiled: Callable[[str], Path], tmp_path: Path) -> Killer:
-    return Killer(compiled("killat"), tmp_path / "killer")
-
-
-@pytest.fixture
-def swept(killer: Killer, tmp_path: Path) -> Iterator[Place]:
-    """A place whose daemon can be killed at a system call."""
-    found = Place(tmp_path, BIDE_KEEPER=str(killer.program))
-    found.start()
-    yield found
-    found.close()
 
 
 def most_at_once(log: Path) -> int:

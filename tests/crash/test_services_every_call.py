@@ -1,21 +1,14 @@
 """The daemon killed at the system calls it makes while a service ends and is started again."""
 
 import secrets
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from tests.crash.killer import Killer
 from tests.crash.patience import until
 from tests.crash.place import Json, Place
 from tests.crash.sweeping import sweep_daemon
 
 ONCE = "echo . >> $0; test $(wc -l < $0) -gt 1 && exec sleep 1000; exit 1"
-
-
-@pytest.fixture
-def killer(compiled: Callable[[str], Path], tmp_path: Path) -> Killer:
-    return Killer(compiled("killat"), tmp_path / "killer")
 
 
 def test_the_daemon_may_die_at_every_system_call_of_a_restart(place: Place, killer: Killer, tmp_path: Path) -> None:

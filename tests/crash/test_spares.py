@@ -3,7 +3,7 @@
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,6 @@ from tests.crash.producing import Producers
 from tests.crash.size import points
 from tests.crash.sweeping import sweep_daemon
 from tests.support.processes import spares
-
-
-@pytest.fixture
-def killer(compiled: Callable[[str], Path], tmp_path: Path) -> Killer:
-    return Killer(compiled("killat"), tmp_path / "killer")
 
 
 @pytest.fixture

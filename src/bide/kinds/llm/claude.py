@@ -10,9 +10,9 @@ from typing import Any
 from bide.kinds.llm import flags
 from bide.kinds.llm.base import Cli, Command, Installed, Reader, by_stdin, check_target, encoded
 from bide.kinds.llm.flags import Flag, Shape
-from bide.kinds.llm.lines import Lines, Whole, amount, below, items, number, word
+from bide.kinds.llm.lines import Lines, Whole, amount, below, items, number, tokens, word
 from bide.model.errors import BadRequest
-from bide.model.llm.answer import Reading, Tokens
+from bide.model.llm.answer import Reading
 from bide.model.llm.ask import Ask, Strategy
 from bide.model.llm.prompt import Parts, Prompt, cache_blocks
 
@@ -172,12 +172,7 @@ def _reading(
         text=text,
         conversation=word(result.get("session_id")) or word(init.get("session_id")),
         model=word(init.get("model")) or word(last.get("model")) or next(iter(below(result, "modelUsage")), None),
-        tokens=Tokens(
-            input=number(usage.get("input_tokens")),
-            output=number(usage.get("output_tokens")),
-            cache_read=number(usage.get("cache_read_input_tokens")),
-            cache_write=number(usage.get("cache_creation_input_tokens")),
-        ),
+        tokens=tokens(usage),
         cost_usd=amount(result.get("total_cost_usd")),
         turns=number(result.get("num_turns")) or None,
         tools=dict(tools),

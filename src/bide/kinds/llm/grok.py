@@ -7,8 +7,8 @@ from typing import Any
 from bide.kinds.llm import flags
 from bide.kinds.llm.base import Cli, Command, Installed, Reader, check_target, encoded, too_long
 from bide.kinds.llm.flags import Flag, Shape
-from bide.kinds.llm.lines import Lines, Whole, amount, below, number, word
-from bide.model.llm.answer import Reading, Tokens
+from bide.kinds.llm.lines import Lines, Whole, amount, below, number, tokens, word
+from bide.model.llm.answer import Reading
 from bide.model.llm.ask import Ask, Strategy
 from bide.model.llm.prompt import Prompt
 
@@ -105,12 +105,7 @@ def _reading(text: str, end: dict[str, Any], *, error: str, final: bool, skipped
         text=text.strip(),
         conversation=word(end.get("sessionId")),
         model=next(iter(below(end, "modelUsage")), None),
-        tokens=Tokens(
-            input=number(usage.get("input_tokens")),
-            output=number(usage.get("output_tokens")),
-            cache_read=number(usage.get("cache_read_input_tokens")),
-            cache_write=number(usage.get("cache_creation_input_tokens")),
-        ),
+        tokens=tokens(usage),
         cost_usd=amount(end.get("total_cost_usd")),
         turns=number(end.get("num_turns")) or None,
         error=error,

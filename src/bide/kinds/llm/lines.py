@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from bide.model.llm.answer import Reading
+from bide.model.llm.answer import Reading, Tokens
 
 LINE_MAX = 16 * 1024 * 1024
 """A longer line is passed over: no CLI says its result in one."""
@@ -130,3 +130,13 @@ def items(found: object, key: str) -> list[dict[str, Any]]:
     inner = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
     listed = cast("list[object]", inner) if isinstance(inner, list) else []
     return [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
+
+
+def tokens(usage: dict[str, Any]) -> Tokens:
+    """What was used, where it is said in the words of Anthropic's API."""
+    return Tokens(
+        input=number(usage.get("input_tokens")),
+        output=number(usage.get("output_tokens")),
+        cache_read=number(usage.get("cache_read_input_tokens")),
+        cache_write=number(usage.get("cache_creation_input_tokens")),
+    )
