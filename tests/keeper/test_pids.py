@@ -38,7 +38,7 @@ async def main():
         stranger.wait()
     assert stranger.pid == pid, "the pid could not be had again"
     async with bide.connect(home) as jobs:
-        waited = await jobs.wait([job.id], timeout=__import__("datetime").timedelta(seconds=10))
+        waited = await jobs.wait([job.id], timeout=__import__("datetime").timedelta(seconds=30))
         print(waited.jobs[0].phase.end.reason)
         killed = await jobs.kill(job.id, signal=9)
         print(killed.signalled, killed.verified_empty)
@@ -55,7 +55,7 @@ anyio.run(main)
 def test_a_stranger_that_got_the_pid_of_a_lost_job_is_not_touched(home: Path) -> None:
     """In a pid namespace of its own, where the next pid can be chosen."""
     words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-c", REUSED, str(home)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=40, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=55, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["lost", "0 True", "alive"]
 

@@ -123,6 +123,7 @@ void launch(void);
 const char *launch_fork(void);
 void launch_go(void);
 void launch_not(void);
+bool hold_leader(void);
 bool attach(void);
 void start_daemon(void);
 

@@ -224,17 +224,24 @@ void launch(void) {
     refuse(failed);
 }
 
-/* Takes over a job whose keeper is gone. */
-bool attach(void) {
-    if (!record_read_started()) return false;
-    k.taken_over++;
-    k.last_output = mono_ms();
-    k.leader_fd = (int)syscall(SYS_pidfd_open, k.leader, 0);
+/* Has what tells how the leader of a job that another keeper started ends. */
+bool hold_leader(void) {
     struct proc p;
+    if (!record_read_started()) return false;
+    if (k.leader_fd >= 0) return true;
+    k.leader_fd = (int)syscall(SYS_pidfd_open, k.leader, 0);
     if (k.leader_fd >= 0 && (!proc_read(k.leader, &p) || p.ticks != k.leader_ticks)) {
         close(k.leader_fd);
         k.leader_fd = -1;
     }
+    return true;
+}
+
+/* Takes over a job whose keeper is gone. */
+bool attach(void) {
+    if (!hold_leader()) return false;
+    k.taken_over++;
+    k.last_output = mono_ms();
     if (k.leader_fd < 0) k.leader_done = true;
     if ((k.spec.use_stdin || k.spec.pty) && k.in_file < 0) {
         k.in_file = open("in", O_RDONLY | O_CLOEXEC);

@@ -334,6 +334,7 @@ static void sample_from_now(void) {
 /* Keeps one job from start to end, and what outlives it. Returns only if it cannot begin. */
 int keep(const char *folder, bool replace, int in_file, int master) {
     if (chdir(folder) != 0) return BAD_SPEC;
+    if (replace) hold_leader(); /* before we count as its keeper: whoever has the lock will know how it ends */
     if (!take_lock()) return LOCKED;
     if (!spec_load("spec", &k.spec)) return BAD_SPEC;
     watch_children();

@@ -77,7 +77,9 @@ def _write(fd: int, data: bytes) -> None:
 
 
 def _send(program: socket.socket, kind: bytes, data: bytes = b"") -> None:
-    program.sendall(kind + struct.pack("!I", len(data)) + data)
+    """A program that has said its last word and closed hears no more; that word is still to be read."""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        program.sendall(kind + struct.pack("!I", len(data)) + data)
 
 
 def _lost() -> int:
