@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
-from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 from bide.model.errors import BadSettings
@@ -134,6 +132,8 @@ def read(home: str) -> dict[str, Any] | None:
     path = os.path.join(home, FILE)
     try:
         with open(path, "rb") as file:
+            import tomllib  # noqa: PLC0415 - most homes have no such file, and need not pay for it
+
             return tomllib.load(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -150,6 +150,8 @@ def filled(default: T, found: Mapping[str, Any], path: str, within: str) -> T:
     for key, value in found.items():
         name = f"{within}{key}"
         if key not in known:
+            from difflib import get_close_matches  # noqa: PLC0415 - only a mistake pays for it
+
             near = get_close_matches(key, known, n=1)
             hint = f"did you mean {within}{near[0]}" if near else f"known are {', '.join(known)}"
             raise BadSettings(path=path, detail=f"there is no setting {name!r}; {hint}")

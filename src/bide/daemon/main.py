@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gc
 import json
@@ -46,9 +45,7 @@ _CREDENTIALS = struct.Struct("3i")
 
 def main() -> None:
     """Serve a home until told to stop. Says on stdout, once, whether it is ready or why not."""
-    parser = argparse.ArgumentParser(prog="bide.daemon", description=__doc__)
-    parser.add_argument("--home", default=None)
-    home = config.home(parser.parse_args().home)
+    home = config.home(_home_asked_for(sys.argv[1:]))
     os.umask(0o077)
     os.chdir("/")
     try:
@@ -62,6 +59,16 @@ def main() -> None:
         log.exception("the daemon failed")
         _say({"error": InternalError(detail=str(error) or type(error).__name__).to_json()})
         sys.exit(1)
+
+
+def _home_asked_for(words: list[str]) -> str | None:
+    match words:
+        case []:
+            return None
+        case ["--home", home]:
+            return home
+        case _:
+            sys.exit("usage: python -m bide.daemon [--home DIR]")
 
 
 def _defer_to(busy: HomeBusy) -> None:
@@ -151,6 +158,7 @@ async def _serve(home: str) -> None:
                 _say({"ready": True, "pid": os.getpid()})
                 gc.freeze()
                 gc.set_threshold(_GC_EVERY)
+                gc.enable()
                 await _obey_signals(jobs)
                 group.cancel_scope.cancel()
         log.info("stopped")

@@ -16,6 +16,8 @@ from functools import cache
 KEEPER = os.environ.get("BIDE_KEEPER") or os.path.join(os.path.dirname(__file__), "bide-keeper")
 """The keeper's program; docs/keeper.md says what another one must do."""
 _FLOCK = struct.Struct("hhqqi4x")
+_ANY_LOCK = _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0)
+_STAT = 4096
 _PASSED_ON = (
     "PATH",
     "HOME",
@@ -159,15 +161,24 @@ def is_over(pidfd: int, seconds: float = 0) -> bool:
 
 def holder(path: str) -> int | None:
     """The pid of the keeper that holds this folder's lock, from the kernel; `None` if nobody does."""
-    try:
-        fd = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
+    fd = _open_lock(path)
+    if fd is None:
         return None
     try:
-        answer = fcntl.fcntl(fd, fcntl.F_GETLK, _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0))
+        return _holder(fd)
     finally:
         os.close(fd)
-    kind, _, _, _, pid = _FLOCK.unpack(answer)
+
+
+def _open_lock(path: str) -> int | None:
+    try:
+        return os.open(f"{path}/lock", os.O_RDWR | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _holder(lock: int) -> int | None:
+    kind, _, _, _, pid = _FLOCK.unpack(fcntl.fcntl(lock, fcntl.F_GETLK, _ANY_LOCK))
     return None if kind == fcntl.F_UNLCK else int(pid)
 
 
@@ -187,28 +198,39 @@ def live_keeper(path: str) -> tuple[int, int] | None:
 
     Raises OSError if there is one that cannot be watched: no descriptor is free, or it is of another pid namespace.
     """
-    pid = holder(path)
-    if pid is None:
+    lock = _open_lock(path)
+    if lock is None:
         return None
-    if pid <= 0:
-        raise OSError(errno.EXDEV, "its keeper is in another pid namespace", path)
     try:
-        fd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return None
-    if holder(path) != pid:
-        os.close(fd)
-        return None
-    return pid, fd
+        pid = _holder(lock)
+        if pid is None:
+            return None
+        if pid <= 0:
+            raise OSError(errno.EXDEV, "its keeper is in another pid namespace", path)
+        try:
+            fd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return None
+        if _holder(lock) != pid:
+            os.close(fd)
+            return None
+        return pid, fd
+    finally:
+        os.close(lock)
 
 
 def start_ticks(pid: int) -> int | None:
     """The start time of a process, which with its pid names it for ever; `None` if it is gone."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[19])
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return int(os.read(fd, _STAT).rpartition(b")")[2].split()[19])
     except (OSError, IndexError, ValueError):
         return None
+    finally:
+        os.close(fd)
 
 
 def is_alive(pid: int, ticks: int) -> bool:

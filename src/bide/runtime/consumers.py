@@ -77,9 +77,9 @@ class Consumers:
         """Whether a consumer wants to be told this of a job: the job decides, then the sink, then the settings."""
         return is_wanted(what, (job.spec.notify, self._of_sinks.get(consumer, _SILENT), self._said))
 
-    def anybody_wants(self, what: What, job: Job) -> bool:
-        """Whether it is worth looking for."""
-        return any(self.wants(consumer, what, job) for consumer in self.of(job))
+    def anybody_wants(self, job: Job, *whats: What) -> bool:
+        """Whether any of it is worth looking for."""
+        return any(self.wants(consumer, what, job) for consumer in self.of(job) for what in whats)
 
     def put_back(self) -> None:
         """Keep in a new database who asked."""

@@ -151,7 +151,7 @@ class Keeping(Moving):
 
     def _keeper_began(self, live: Live) -> None:
         live.pause = 0.0
-        self.take_start(live)
+        self.take_start(live, folder.read_started(live.path))
         if live.doomed:
             self.end_doomed(live)
         if live.watchers:
@@ -190,9 +190,10 @@ class Keeping(Moving):
 
     def _adopt(self, live: Live, keeper_fd: int) -> None:
         self._watch_keeper(live, keeper_fd)
-        self.take_start(live)
+        started = folder.read_started(live.path)
+        self.take_start(live, started)
         # We are not above this keeper: if it dies, the leader's pidfd is how we learn what becomes of the job.
-        self._hold_leader(live, folder.read_started(live.path))
+        self._hold_leader(live, started)
         folder.command(live.path, "adopt")
         live.close_stdin()
         # The end may have been written before we listened for it, by a keeper that now guards descendants.
@@ -243,7 +244,7 @@ class Keeping(Moving):
             self.hub.unwatch(live.leader_fd)
             self.hub.watch(live.leader_fd, lambda: self._leader_ended(live))
         self._ask(live, replace=True)
-        self.take_start(live)
+        self.take_start(live, started)
 
     def _leader_ended(self, live: Live, tries: int = _WITNESS_TRIES) -> None:
         """Learn how. Whoever inherited it collects it in a moment, and only then does its descriptor tell the status."""

@@ -34,7 +34,6 @@ from bide.runtime import (
     reading,
     recovery,
     services,
-    sinks,
     starting,
     trimming,
     waiting,
@@ -236,7 +235,10 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
         jobs = LocalJobs(core, consumers)
         noticing.watch(core, consumers)
         core.hub.spawn(jobs.retention.run)
-        sinks.serve(jobs.outbox)
+        if consumers.sinks:
+            from bide.runtime import sinks  # noqa: PLC0415 - most homes have none, and need not pay for HTTP
+
+            sinks.serve(jobs.outbox)
         try:
             yield jobs
         finally:

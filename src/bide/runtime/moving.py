@@ -98,9 +98,8 @@ class Moving:
         """Its row is known to be on disk: the folder moves now, and not a moment later, if it may."""
         self._place(live)
 
-    def take_start(self, live: Live) -> None:
-        """Move to running what the folder says has started."""
-        started = folder.read_started(live.path)
+    def take_start(self, live: Live, started: folder.Started | None) -> None:
+        """Move to running what has started, as its folder says."""
         if started is None or not started.ticks or live.ended:
             return
         live.entered = True

@@ -27,6 +27,8 @@ from bide.runtime.core import Core, heard, now, size_of
 from bide.runtime.live import Live
 from bide.runtime.reading import LineScanner, kept, watching
 
+_AT_ONCE = 50
+
 
 class _Noticing:
     """The notices of one runtime."""
@@ -54,7 +56,7 @@ class _Noticing:
         """A job is active from now on; what one that was `known` before has written is no news."""
         if self._after and live.job.spec.service is None:
             self._look_after(live, self._after)
-        if any(self._consumers.anybody_wants(what, live.job) for what in (What.OUTPUT, What.ERROR)):
+        if self._consumers.anybody_wants(live.job, What.OUTPUT, What.ERROR):
             self._core.hub.spawn(lambda: self._listen(live, known=known))
 
     def dropped(self, live: Live) -> None:
@@ -67,7 +69,8 @@ class _Noticing:
     def taken_up(self, live: Live) -> None:
         """What became so while nobody listened."""
         self.added(live, known=True)
-        self.waiting(live)
+        if live.job.spec.stdin or live.job.spec.pty:
+            self.waiting(live)
         if live.job.spec.service is not None and services.read_ready(live.path) is not None:
             self.ready(live)
 
@@ -108,8 +111,8 @@ class _Noticing:
             self._core.keeping.accepted(live)
         starts = {stream: kept(self._core, live.job, stream).size if known else 0 for stream in Stream}
         scanners = [LineScanner(self._core, stream, starts[stream]) for stream in Stream]
-        wants_error = self._consumers.anybody_wants(What.ERROR, live.job)
-        wants_output = self._consumers.anybody_wants(What.OUTPUT, live.job)
+        wants_error = self._consumers.anybody_wants(live.job, What.ERROR)
+        wants_output = self._consumers.anybody_wants(live.job, What.OUTPUT)
         pace = Pace(time.monotonic())
         with watching(live):
             while not live.ended:
@@ -151,6 +154,13 @@ def watch(core: Core, consumers: Consumers) -> None:
     keeping.on_ready.append(noticing.ready)
     keeping.table.added.append(noticing.added)
     keeping.table.dropped.append(noticing.dropped)
-    for live in list(keeping.table.live.values()):
+    _take_up(core, noticing, list(keeping.table.live.values()))
+
+
+def _take_up(core: Core, noticing: _Noticing, lives: list[Live]) -> None:
+    """A few at a time, so that with many jobs the first callers need not wait for it."""
+    for live in lives[:_AT_ONCE]:
         if not live.ended:
             noticing.taken_up(live)
+    if rest := lives[_AT_ONCE:]:
+        core.hub.call_soon(lambda: _take_up(core, noticing, rest))
