@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bide.keeper import told
+from bide.keeper.reuse import Leftovers
 from bide.model.errors import BideError
 from bide.model.job import Job
 from bide.model.messages import job_from_json, job_to_json
@@ -58,7 +59,7 @@ def instant(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
-def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
+def prepare(path: str, job: Job, orders: Orders, leftovers: Leftovers, *, made: bool = False) -> None:
     """Make the folder complete: FIFOs, and the spec last. Raises OSError and leaves nothing behind.
 
     In one that a spare keeper has `made`, all but the spec is there already, and that is empty.
@@ -66,8 +67,8 @@ def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
     if not made:
         os.mkdir(path, 0o700)
     try:
-        for name in () if made else _fifos(job):
-            os.mkfifo(f"{path}/{name}", 0o600)
+        if not made:
+            leftovers.furnish(path, _fifos(job))
         if orders.input is not None:
             told.append(path, orders.input)
             told.close(path)

@@ -41,6 +41,9 @@ class Consumers:
         self.settings = settings
         self._said = settings.notify
         self._of_sinks = {f"{SINK}{name}": sink.notify for name, sink in settings.sinks.items()}
+        everybody = (_SILENT, *self._of_sinks.values())
+        self._by_settings = {what: any(is_wanted(what, (one, self._said)) for one in everybody) for what in What}
+        """Whether somebody may want it of a job that itself says nothing."""
         self.asked: dict[str, str | None] = keeping.store.outbox.consumers()
         """Who asked, and of whose jobs (`None`: everybody's)."""
         self.sinks: dict[str, str | None] = {
@@ -79,6 +82,8 @@ class Consumers:
 
     def anybody_wants(self, job: Job, *whats: What) -> bool:
         """Whether any of it is worth looking for."""
+        if job.spec.notify == _SILENT and not any(self._by_settings[what] for what in whats):
+            return False
         return any(self.wants(consumer, what, job) for consumer in self.of(job) for what in whats)
 
     def put_back(self) -> None:

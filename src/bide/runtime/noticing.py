@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 import anyio
@@ -37,7 +36,9 @@ class _Noticing:
         self._core = core
         self._consumers = consumers
         self._after = consumers.settings.stalled_after.total_seconds()
-        self._timers: dict[str, Callable[[], None]] = {}
+        self._due: dict[str, tuple[float, Live]] = {}
+        """When each job is next looked at, should it be silent until then."""
+        self._timed = False
 
     def _tell(self, job: Job, what: What, *, place: int | None = None, detail: str = "") -> None:
         self._core.seen.noticed.add(job.id)
@@ -55,16 +56,14 @@ class _Noticing:
     def added(self, live: Live, *, known: bool = False) -> None:
         """A job is active from now on; what one that was `known` before has written is no news."""
         if self._after and live.job.spec.service is None:
-            self._look_after(live, self._after)
+            self._look_after(live)
         if self._consumers.anybody_wants(live.job, What.OUTPUT, What.ERROR):
             self._core.hub.spawn(lambda: self._listen(live, known=known))
 
     def dropped(self, live: Live) -> None:
         """It no longer is."""
         self._core.seen.noticed.discard(live.job.id)
-        cancel = self._timers.pop(live.job.id, None)
-        if cancel is not None:
-            cancel()
+        self._due.pop(live.job.id, None)
 
     def taken_up(self, live: Live) -> None:
         """What became so while nobody listened."""
@@ -76,12 +75,28 @@ class _Noticing:
 
     # Silence.
 
-    def _look_after(self, live: Live, seconds: float) -> None:
-        self._timers[live.job.id] = self._core.hub.call_later(seconds, lambda: self._look(live))
+    def _look_after(self, live: Live) -> None:
+        """One timer is for all jobs, and never too late: nobody is looked at later than who comes last."""
+        self._due[live.job.id] = (time.monotonic() + self._after, live)
+        if not self._timed:
+            self._set_timer(self._after)
+
+    def _set_timer(self, seconds: float) -> None:
+        self._timed = True
+        self._core.hub.call_later(seconds, self._look_around)
+
+    def _look_around(self) -> None:
+        at = time.monotonic()
+        for due, live in list(self._due.values()):
+            if due <= at:
+                self._look(live)
+        self._timed = False
+        if self._due:
+            self._set_timer(max(0.0, min(due for due, _ in self._due.values()) - at))
 
     def _look(self, live: Live) -> None:
-        self._timers.pop(live.job.id, None)
         if live.ended:
+            self._due.pop(live.job.id, None)
             return
         page = folder.read_live(live.path)
         silent = time.time() - self._spoke(live)
@@ -91,7 +106,7 @@ class _Noticing:
             place = size_of(live.path, "out") + size_of(live.path, "err")
             self._tell(live.job, What.STALLED, place=place, detail=f"{silent:.0f}")
             silent = 0.0
-        self._look_after(live, self._after - silent)
+        self._due[live.job.id] = (time.monotonic() + self._after - silent, live)
 
     def _spoke(self, live: Live) -> float:
         """When it last wrote, or began."""
