@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncGenerator, Generator, Sequence
 from datetime import timedelta
 from typing import Unpack
@@ -55,6 +56,8 @@ from bide.runtime.sessions import LocalSessions
 from bide.runtime.sound import with_sound_store
 from bide.store.faults import DatabaseCorrupt
 
+_CHECK_EVERY = 0.1
+
 
 class LocalJobs:
     """Implements api.Jobs in this process."""
@@ -62,6 +65,7 @@ class LocalJobs:
     def __init__(self, core: Core, consumers: Consumers) -> None:
         """Made by `open_jobs`."""
         self.core: Core = core
+        self._checked_at = 0.0
         self.groups: groups.LocalGroups = groups.LocalGroups(core)
         self.events: LocalEvents = LocalEvents(core)
         self.llm: LocalLlm = LocalLlm(core)
@@ -184,7 +188,14 @@ class LocalJobs:
         return self.lifetimes.attending(request.owner or DEFAULT_OWNER)
 
     def _check_store(self) -> None:
-        """A database that was deleted or replaced under us is made anew from the job folders."""
+        """A database that was deleted or replaced under us is made anew from the job folders.
+
+        What is written to the old one meanwhile is not lost: the folders have it.
+        """
+        at = time.monotonic()
+        if at < self._checked_at + _CHECK_EVERY:
+            return
+        self._checked_at = at
         if self.core.store.moved():
             recovery.renew(self.core.home, self.core.keeping, damaged=False)
 
