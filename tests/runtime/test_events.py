@@ -68,6 +68,15 @@ async def test_one_job_can_be_followed_by_its_name(jobs: LocalJobs, gate: Gate) 
     assert {event.job for event in seen} == {job}
 
 
+async def test_that_a_job_runs_is_told_while_nothing_else_happens(jobs: LocalJobs, gate: Gate) -> None:
+    events = LocalEvents(jobs.core).follow(after=0)
+    for _ in range(10):
+        job = (await jobs.run(gate.wait, background=True)).job.id
+        assert {event.job for event in await take(events, "running")} == {job}
+        gate.open()
+        await take(events, "ended")
+
+
 async def test_forgetting_is_told_as_well(jobs: LocalJobs) -> None:
     job = (await jobs.run("true")).job.id
     await jobs.forget(job)

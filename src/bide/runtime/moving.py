@@ -110,9 +110,10 @@ class Moving:
         # A start that was taken back before the program ran is followed by another, with another pid.
         live.job = live.job.at(Running(started_at=started.at, pid=started.pid))
         if isinstance(phase, Queued) and not live.doomed:
-            self.store.start(live.job.id, started.at, started.pid)
+            # Who follows the events reads them in the store, so nothing is to be seen before this is committed.
+            future = self.store.start(live.job.id, started.at, started.pid)
+            future.add_done_callback(lambda _: self.hub.call_soon(self.events.ring))
         live.changed.ring()
-        self.events.ring()
 
     def take_end(self, live: Live, *, unfinished: bool = False) -> bool:
         """Move to ended what the folder says is over. Waiters are told at once: the record is already on disk."""
