@@ -40,7 +40,7 @@ def test_a_home_without_requests_does_not_load_what_they_need(home: Path) -> Non
 
 
 def is_loaded(jobs: Jobs) -> bool:
-    return "llm" in vars(jobs)
+    return vars(jobs)["_llm"] is not None
 
 
 async def test_requests_that_go_on_are_taken_up_at_the_start(home: Path, fakes: Fakes, gate: Gate) -> None:

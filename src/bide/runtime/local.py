@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncGenerator, Generator, Sequence
 from datetime import timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
 import anyio
@@ -72,15 +71,18 @@ class LocalJobs:
         self.outbox: LocalOutbox = LocalOutbox(core, consumers)
         self.lifetimes: Lifetimes = Lifetimes(core)
         self.retention: Retention = Retention(core)
+        self._llm: LocalLlm | None = None
         if any(live.job.spec.ask is not None for live in core.keeping.table.live.values()) or core.store.owes_answers():
             self.llm  # noqa: B018 - it watches over the requests that it finds
 
-    @cached_property
+    @property
     def llm(self) -> LocalLlm:
         """LLM command lines; what knows of them is loaded when there is a request, or somebody wants to make one."""
         from bide.runtime.llm.local import LocalLlm  # noqa: PLC0415 - a home without requests does not pay for it
 
-        return LocalLlm(self.core)
+        if self._llm is None:
+            self._llm = LocalLlm(self.core)
+        return self._llm
 
     @with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
