@@ -11,7 +11,6 @@ from tests.acceptance.conftest import PATIENCE
 from tests.acceptance.dialects import Reply, Say, Seen, Use
 from tests.acceptance.models import Model, Script
 from tests.support.gates import Gate
-from tests.support.patience import eventually
 
 import bide
 from bide.api import Jobs
@@ -69,24 +68,10 @@ def client(served: Jobs, env: dict[str, str], work: Path, home: Path, cli: str) 
     return run
 
 
-async def begin(model: Model, client: Client, home: Path) -> None:
-    """Start the client once in this home, with a model that thinks for as long as bide takes to load."""
-    model.hold.clear()
-    async with anyio.create_task_group() as group:
-        group.start_soon(client)
-        await eventually(
-            lambda: any("tools/list" in kept.read_text() for kept in home.glob("mcp-opening-*.json")), PATIENCE
-        )
-        model.hold.set()
-    model.seen.clear()
-
-
 @pytest.mark.parametrize("cli", COMMANDS)
 async def test_a_client_starts_a_job_and_awaits_it_without_polling(
-    served: Jobs, model: Model, client: Client, gate: Gate, home: Path, cli: str
+    served: Jobs, model: Model, client: Client, gate: Gate, cli: str
 ) -> None:
-    if cli == "codex":
-        await begin(model, client, home)
     model.script = builds(gate)
     said = await client()
     assert "TOLD" in said
@@ -98,10 +83,7 @@ async def test_a_client_starts_a_job_and_awaits_it_without_polling(
 
 
 @pytest.mark.parametrize("cli", ["codex"])
-async def test_codex_which_does_not_wait_has_the_tools_at_once_if_it_had_them_before(
-    model: Model, client: Client, home: Path
-) -> None:
-    await begin(model, client, home)
+async def test_codex_which_does_not_wait_has_the_tools_on_its_very_first_start(model: Model, client: Client) -> None:
     await client()
     (seen,) = model.seen
     assert tool(seen, "run") is not None

@@ -37,7 +37,7 @@ def test_a_client_gets_bide_beside_what_it_has(client: str) -> None:
     assert Path(found[JSON[client]]["bide"]["command"]).exists()
 
 
-@pytest.mark.parametrize("client", clients.CLIENTS)
+@pytest.mark.parametrize("client", JSON)
 def test_a_client_without_configuration_gets_one(client: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp", "install", client]) == 0
     assert str(path_of(client)) in capsys.readouterr().out
@@ -50,7 +50,7 @@ def test_codex_keeps_its_other_sections(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text('model = "m"\n\n[mcp_servers.bide]\ncommand = "old"\n\n[mcp_servers.theirs]\ncommand = "x"\n')
     for _ in range(2):
-        assert main(["mcp", "install", "codex", "--home", str(tmp_path / "h")]) == 0
+        assert clients.install("codex", home=str(tmp_path / "h")) == str(path)
     found = tomllib.loads(path.read_text())
     assert found["model"] == "m"
     assert found["mcp_servers"]["theirs"] == {"command": "x"}

@@ -17,9 +17,10 @@ from bide.settings import Settings
 
 
 def test_254_unless_told_32_run_and_16_of_a_cli() -> None:
-    limits = groups.rules(Settings(), []).limits
-    assert (limits["llm"], limits["llm.claude"], limits["llm.mistral"], Settings().llm.waiting) == (32, 16, 16, 128)
-    assert groups.rules(Settings(), [("llm.claude", True, 2, False)]).limits["llm.claude"] == 2
+    limit = groups.rules(Settings(), []).limit
+    assert (limit("llm"), limit("llm.claude"), limit("llm.another"), Settings().llm.waiting) == (32, 16, 16, 128)
+    set_by_hand = groups.rules(Settings(), [("llm.claude", True, 2, False), ("llm.codex", True, None, False)]).limit
+    assert (set_by_hand("llm.claude"), set_by_hand("llm.codex"), set_by_hand("llm.grok")) == (2, None, 16)
 
 
 async def test_254_what_has_no_place_waits_and_what_cannot_wait_is_refused(

@@ -168,6 +168,9 @@ def test_254_a_group_within_a_group_has_the_limits_of_both() -> None:
     assert [job for _, (_, _, job) in choose(lines, {"llm.codex": 2, "llm": 1}, rules)] == ["f"]
     assert why_not("llm.codex", {"llm.claude": 2, "llm.codex": 1}, rules) == "3 of 3 jobs of group 'llm' run"
     assert why_not("llm.claude", {"llm.claude": 2}, rules) == "2 of 2 jobs of group 'llm.claude' run"
+    each = Rules({"llm.codex": None}, each={"llm": 1})
+    busy = {"llm.claude": 1, "llm.codex": 5}
+    assert [room(group, busy, each) for group in ("llm.claude", "llm.grok", "llm.codex", "llm")] == [0, 1, None, None]
     paused = Rules({}, frozenset({"llm"}))
     assert (room("llm.claude", {}, paused), room("llm.claude", {}, Rules())) == (0, None)
     assert why_not("llm.claude", {}, paused) == "group 'llm' is paused"

@@ -5,6 +5,7 @@ the client. 'bide mcp install CLIENT' writes it into a client's configuration.
 """
 
 import os
+import sys
 import time
 
 from bide import config
@@ -13,6 +14,7 @@ from bide.cli.terminal import print_json
 from bide.client.copier import Copier
 from bide.client.opening import Opening
 from bide.client.start import prepare_home
+from bide.model.errors import BideError
 from bide.version import VERSION
 
 TOOLSETS = ("core", "job", "sessions", "handles", "process", "llm")
@@ -58,11 +60,16 @@ def configure(parser: "Parser") -> None:
 def execute(args: "Namespace", link: "Link") -> int:
     """Copy until the client goes away; or write a client's configuration."""
     if args.action == "install":
-        return _install(args)
+        return _install(args, link.home)
     tools = _toolsets(args.tools)
     home = link.home
     prepare_home(home)
-    hello = {
+    return Copier(home, _hello(args, tools), _opening(home, tools)).run()
+
+
+def _hello(args: "Namespace", tools: list[str]) -> "dict[str, object]":
+    """Who we are, for the daemon."""
+    return {
         "owner": args.owner or os.environ.get(config.DEFAULT_OWNER_VARIABLE, ""),
         "cwd": os.getcwd(),
         "env": dict(os.environ),
@@ -73,8 +80,10 @@ def execute(args: "Namespace", link: "Link") -> int:
         "shared": args.shared,
         "connected_at": time.time(),
     }
-    kept = f"mcp-opening-{VERSION}-{'+'.join(tools)}.json"
-    return Copier(home, hello, Opening(os.path.join(home, kept))).run()
+
+
+def _opening(home: str, tools: list[str]) -> Opening:
+    return Opening(os.path.join(home, f"mcp-opening-{VERSION}-{'+'.join(tools)}.json"))
 
 
 def _toolsets(given: str) -> list[str]:
@@ -85,8 +94,9 @@ def _toolsets(given: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _install(args: "Namespace") -> int:
+def _install(args: "Namespace", served: str) -> int:
     from bide.cli import clients  # noqa: PLC0415 - a client that starts us does not pay for it
+    from bide.client import warming  # noqa: PLC0415 - likewise
 
     if args.client is None:
         raise Usage(detail=f"name the client: {', '.join(clients.CLIENTS)}")
@@ -96,6 +106,13 @@ def _install(args: "Namespace") -> int:
         print(shown, end="")
         return 0
     path = clients.install(args.client, home=home)
+    if args.client in warming.HASTY:
+        tools = _toolsets(args.tools)
+        try:
+            prepare_home(served)
+            warming.warm(served, _hello(args, tools), _opening(served, tools), args.client)
+        except BideError as error:
+            print(f"{args.client} may see no tools of bide when it is first started: {error}", file=sys.stderr)
     if args.json:
         print_json({"client": args.client, "path": path})
     else:

@@ -151,9 +151,9 @@ def _log_to(home: str) -> None:
 async def _serve(home: str) -> None:
     async with open_jobs(home, reaper=True) as jobs:
         _log_to(home)
-        with anyio.CancelScope() as scope, _listening(jobs, MCP_SOCKET) as mcp:
+        with anyio.CancelScope() as scope, listening(jobs, MCP_SOCKET) as mcp:
             async with answering(jobs, scope.cancel), anyio.create_task_group() as group:
-                group.start_soon(_serve_mcp, jobs, mcp)
+                group.start_soon(serve_mcp, jobs, mcp)
                 log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.table.live))
                 _say({"ready": True, "pid": os.getpid()})
                 gc.freeze()
@@ -184,17 +184,19 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
         }
 
     routes = Routes(jobs, jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop)
-    async with serving(_listening(jobs, SOCKET), routes, _is_ours):
+    async with serving(listening(jobs, SOCKET), routes, _is_ours):
         yield
 
 
-def _listening(jobs: LocalJobs, name: str) -> socket.socket:
+def listening(jobs: LocalJobs, name: str) -> socket.socket:
+    """A socket of the home that takes connections."""
     sock = jobs.core.home.bind(name, socket.SOCK_STREAM)
     sock.listen(_BACKLOG)
     return sock
 
 
-async def _serve_mcp(jobs: LocalJobs, sock: socket.socket) -> None:
+async def serve_mcp(jobs: LocalJobs, sock: socket.socket) -> None:
+    """Serve MCP clients that come to this socket, and over HTTP if that is set."""
     async with await SocketListener.from_socket(sock) as listener, anyio.create_task_group() as group:
         door = McpSocket(jobs, jobs, jobs.core.settings, _is_our_user, group)
         if (port := jobs.core.settings.mcp.port) is not None:

@@ -30,6 +30,8 @@ class AskFacts:
     """1 for the first, 2 for the one that was made when that failed, and so on."""
     retry_of: str | None = None
     """The job of the attempt before."""
+    recorded: bool = True
+    """Something of it is kept beside the job: what it used, how it ended, its conversation."""
 
 
 def facts_to_json(facts: AskFacts | None) -> dict[str, Any] | None:

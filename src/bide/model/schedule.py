@@ -30,15 +30,21 @@ def rank(turn: Turn, order: int, job: str) -> Rank:
 class Rules:
     """How many may run at once, and what is paused."""
 
-    limits: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The most that may run at once: of a group, or of ALL jobs together."""
+    limits: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
+    """The most that may run at once: of a group, or of ALL jobs together. `None` is no limit, whatever `each` says."""
     paused: frozenset[str] = frozenset()
     """Groups of which nothing starts; with ALL, nothing starts at all."""
+    each: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The most of each group that lies right in this one, where `limits` does not name it."""
 
     @property
     def bind_all(self) -> bool:
         """Whether they may keep a job from starting at once that is of no group."""
-        return ALL in self.limits or ALL in self.paused
+        return self.limit(ALL) is not None or ALL in self.paused
+
+    def limit(self, name: str) -> int | None:
+        """The most of this group, or of ALL; `None` if there is no limit."""
+        return self.limits[name] if name in self.limits else self.each.get(name.rpartition(".")[0])
 
 
 def lineage(group: str) -> tuple[str, ...]:
@@ -55,7 +61,7 @@ def within(group: str, counts: Mapping[str, int]) -> int:
 
 def _alone(name: str, busy: Mapping[str, int], rules: Rules) -> int | None:
     """How many more may start, as far as this one name goes."""
-    limit = 0 if name in rules.paused else rules.limits.get(name)
+    limit = 0 if name in rules.paused else rules.limit(name)
     return None if limit is None else max(limit - within(name, busy), 0)
 
 
@@ -69,7 +75,7 @@ def room(group: str, busy: Mapping[str, int], rules: Rules) -> int | None:
 
 def room_for_all(busy: Mapping[str, int], rules: Rules) -> int | None:
     """How many more jobs may start, whatever their group; `None` if there is no limit."""
-    limit = 0 if ALL in rules.paused else rules.limits.get(ALL)
+    limit = 0 if ALL in rules.paused else rules.limit(ALL)
     return None if limit is None else max(limit - sum(busy.values()), 0)
 
 
@@ -114,9 +120,9 @@ def why_not(group: str, busy: Mapping[str, int], rules: Rules) -> str:
         if name in rules.paused:
             return f"group {name!r} is paused"
         if _alone(name, busy, rules) == 0:
-            return f"{within(name, busy)} of {rules.limits[name]} jobs of group {name!r} run"
+            return f"{within(name, busy)} of {rules.limit(name)} jobs of group {name!r} run"
     if room_for_all(busy, rules) == 0:
-        return f"{sum(busy.values())} of {rules.limits[ALL]} jobs run"
+        return f"{sum(busy.values())} of {rules.limit(ALL)} jobs run"
     return "it is about to start"
 
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bide.api import Group
-from bide.kinds.llm import known
 from bide.model.errors import BadRequest
 from bide.model.llm import choices
-from bide.model.llm.choices import LlmSettings
 from bide.model.schedule import ALL, Rules, lineage, within
 from bide.model.turn import Turn, check_turn
 from bide.runtime.core import Core
@@ -22,22 +20,14 @@ Row = tuple[str, bool, int | None, bool]
 """What the database has of a group: name, whether its limit was set, the limit, whether it is paused."""
 
 
-def standing(llm: LlmSettings) -> dict[str, int]:
-    """Limits that hold unless others are set: on requests to LLMs."""
-    return {choices.GROUP: llm.running, **{choices.group_of(cli): llm.running_per_cli for cli in known.clis()}}
-
-
 def rules(settings: Settings, rows: Sequence[Row]) -> Rules:
     """What holds: the settings, and over them what was set while a runtime ran."""
-    limits = {**standing(settings.llm), **settings.queue.groups}
+    limits: dict[str, int | None] = {choices.GROUP: settings.llm.running, **settings.queue.groups}
     if settings.queue.running is not None:
         limits[ALL] = settings.queue.running
-    for name, limited, most, _ in rows:
-        if limited and most is None:
-            limits.pop(name, None)
-        elif limited and most is not None:
-            limits[name] = most
-    return Rules(limits, frozenset(name for name, _, _, paused in rows if paused))
+    limits |= {name: most for name, limited, most, _ in rows if limited}
+    paused = frozenset(name for name, _, _, paused in rows if paused)
+    return Rules(limits, paused, each={choices.GROUP: settings.llm.running_per_cli})
 
 
 @dataclass(slots=True)
@@ -63,9 +53,9 @@ class LocalGroups:
         queue = self._core.queue
         waiting = queue.waiting()
         used = {name for group in (*queue.busy, *waiting) for name in lineage(group)}
-        settings = self._core.settings
-        unset = standing(settings.llm).keys() - settings.queue.groups.keys() - self._set.keys()
-        names = {*(queue.rules.limits.keys() - unset), *queue.rules.paused, *used} - {ALL}
+        limited = {name for name, most in queue.rules.limits.items() if most is not None}
+        unset = {choices.GROUP} - self._core.settings.queue.groups.keys() - self._set.keys()
+        names = {*(limited - unset), *queue.rules.paused, *used} - {ALL}
         return tuple(self._group(name, waiting) for name in (ALL, *sorted(names)))
 
     async def limit(self, group: str | None, most: int | None) -> Group:
@@ -113,7 +103,7 @@ class LocalGroups:
         queue = self._core.queue
         return Group(
             name=name or None,
-            limit=queue.rules.limits.get(name),
+            limit=queue.rules.limit(name),
             paused=name in queue.rules.paused,
             running=within(name, queue.busy) if name else sum(queue.busy.values()),
             waiting=within(name, waiting) if name else sum(waiting.values()),

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, Generator, Sequence
 from datetime import timedelta
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import anyio
 import anyio.to_thread
@@ -46,7 +46,6 @@ from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.lifetimes import Lifetimes
-from bide.runtime.llm.local import LocalLlm
 from bide.runtime.outbox import LocalOutbox
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
@@ -55,6 +54,9 @@ from bide.runtime.services import LocalServices
 from bide.runtime.sessions import LocalSessions
 from bide.runtime.sound import with_sound_store
 from bide.store.faults import DatabaseCorrupt
+
+if TYPE_CHECKING:
+    from bide.runtime.llm.local import LocalLlm
 
 _CHECK_EVERY = 0.1
 
@@ -68,12 +70,23 @@ class LocalJobs:
         self._checked_at = 0.0
         self.groups: groups.LocalGroups = groups.LocalGroups(core)
         self.events: LocalEvents = LocalEvents(core)
-        self.llm: LocalLlm = LocalLlm(core)
         self.services: LocalServices = LocalServices(core)
         self.sessions: LocalSessions = LocalSessions(core)
         self.outbox: LocalOutbox = LocalOutbox(core, consumers)
         self.lifetimes: Lifetimes = Lifetimes(core)
         self.retention: Retention = Retention(core)
+        self._llm: LocalLlm | None = None
+        if any(live.job.spec.ask is not None for live in core.keeping.table.live.values()) or core.store.owes_answers():
+            self.llm  # noqa: B018 - it watches over the requests that it finds
+
+    @property
+    def llm(self) -> LocalLlm:
+        """LLM command lines; what knows of them is loaded when there is a request, or somebody wants to make one."""
+        from bide.runtime.llm.local import LocalLlm  # noqa: PLC0415 - a home without requests does not pay for it
+
+        if self._llm is None:
+            self._llm = LocalLlm(self.core)
+        return self._llm
 
     @with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:

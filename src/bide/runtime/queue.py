@@ -88,7 +88,9 @@ class Queue:
     def _has_line(self, group: str) -> bool:
         """Whether somebody of this group was there before, or of any group if all share a limit."""
         return bool(
-            self._lines.get(group) or self._unplaced.get(group) or (self._unplaced and ALL in self.rules.limits)
+            self._lines.get(group)
+            or self._unplaced.get(group)
+            or (self._unplaced and self.rules.limit(ALL) is not None)
         )
 
     def take(self, live: Live) -> None:

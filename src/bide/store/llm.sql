@@ -37,9 +37,10 @@ WHERE correlation_id = :correlation_id AND (:owner IS NULL OR owner = :owner) OR
 SELECT DISTINCT job FROM llm_requests WHERE status = 'started'
 
 -- unrecorded_jobs
--- Jobs of these kinds that no request is on record for.
+-- Jobs of these kinds that no request is on record for, although it is to be.
 SELECT id FROM jobs WHERE kind IN (SELECT value FROM json_each(:kinds))
     AND NOT EXISTS (SELECT 1 FROM llm_requests WHERE llm_requests.job = jobs.id)
+    AND coalesce(json_extract(spec, '$.ask.recorded'), 1)
 
 -- prune_requests
 -- Forget the oldest requests.

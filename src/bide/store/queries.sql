@@ -96,6 +96,10 @@ SELECT {columns} FROM jobs {index} WHERE {conditions} ORDER BY {order} LIMIT :li
 -- What is queued or running, in the order of acceptance.
 SELECT {columns} FROM jobs INDEXED BY jobs_phase WHERE phase IN ('queued', 'running') AND phase <> 'ended' ORDER BY seq
 
+-- owes_answers
+-- Whether a request to an LLM has no answer on record.
+SELECT EXISTS (SELECT 1 FROM llm_requests WHERE status = 'started')
+
 -- ended_services
 -- For each service, by owner and name, the newest job, if it is over.
 SELECT {columns} FROM jobs INDEXED BY jobs_kind WHERE kind = 'service' AND kind <> 'shell' AND phase = 'ended' AND seq IN (

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bide.api import Filter, Page
 from bide.model.errors import HomeUnusable
@@ -15,7 +17,6 @@ from bide.model.job import Job
 from bide.model.phase import Ended, Running
 from bide.store import moves
 from bide.store.faults import fault
-from bide.store.llm import LlmRows
 from bide.store.migrate import migrate
 from bide.store.outbox import Announcement, OutboxRows
 from bide.store.pages import Place, check_limit, page_query
@@ -24,6 +25,9 @@ from bide.store.queries import QUERIES
 from bide.store.rows import Event, Row, Values, from_ms, job_values, phase_values, to_event, to_job, to_ms
 from bide.store.sessions import SessionRows
 from bide.store.writer import Writer
+
+if TYPE_CHECKING:
+    from bide.store.llm import LlmRows
 
 BUSY_SECONDS = 5
 COMPANIONS = ("-wal", "-shm", "-journal")
@@ -61,8 +65,14 @@ class Store:
         self._writer = Writer(self._connection, self._path)
         self.sessions: SessionRows = SessionRows(self._writer, self._rows)
         self.outbox: OutboxRows = OutboxRows(self._writer, self._rows)
-        self.llm: LlmRows = LlmRows(self._writer, self._rows)
         self.past: PastJobs = PastJobs(self._writer, self._path, lambda: _connect(self._path, "ro"))
+
+    @cached_property
+    def llm(self) -> "LlmRows":
+        """The requests to LLM command lines; what knows of them is loaded when they are looked at."""
+        from bide.store.llm import LlmRows  # noqa: PLC0415 - a home without requests does not pay for it
+
+        return LlmRows(self._writer, self._rows)
 
     def close(self) -> None:
         """Finish the writes asked for, checkpoint and close. The second time does nothing.
@@ -200,10 +210,15 @@ class Store:
         self._rows(QUERIES["active_jobs"], {})
         self.groups()
         self.sessions.open()
+        self.owes_answers()
 
     def ended_services(self) -> list[Job]:
         """The newest job of each service that is over."""
         return [to_job(row) for row in self._rows(QUERIES["ended_services"], {})]
+
+    def owes_answers(self) -> bool:
+        """Whether a request to an LLM has no answer on record."""
+        return bool(self._rows(QUERIES["owes_answers"], {})[0][0])
 
     def newest_id(self) -> str:
         """The greatest id that was given to a job outside a session; empty before the first."""

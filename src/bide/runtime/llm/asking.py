@@ -66,10 +66,8 @@ async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Ask
     asked, files = _with_files(core, asked)
     command = check_words(cli.command(asked, prompt, installed), cli.name)
     decision = gate.check(core.home.path, asked, prompt.text, command, chosen)
-    facts = _facts(asked, prompt, command, files)
+    facts = _facts(asked, prompt, command, files, recorded=not unrecorded(base))
     more += _expiring(core, asked, chosen)
-    if unrecorded(base):
-        recorder.silent.add(facts.correlation_id)
     request = _request(asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key)
     began = anyio.current_time()
     refusal = desk.retrying.refusal(cli.name) or _full(core, cli.name, chosen)
@@ -78,7 +76,7 @@ async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Ask
     ran = await starting.run(core, request)
     answer, deferred = await _settled(core, desk.retrying, ran, request, began)
     if ran.joined and (ran.job.key is None or ran.job.key != key):
-        await recorder.joined(answer.job, facts.correlation_id)
+        await recorder.joined(answer.job, facts)
         recorder.remove(files)
     await recorder.began(ran.job)
     answer = replace(
@@ -153,7 +151,7 @@ def _with_files(core: Core, asked: Ask) -> tuple[Ask, tuple[str, ...]]:
     return replace(asked, options={**asked.options, _SCHEMA: path}), (path,)
 
 
-def _facts(asked: Ask, prompt: Prompt, command: Command, files: tuple[str, ...]) -> AskFacts:
+def _facts(asked: Ask, prompt: Prompt, command: Command, files: tuple[str, ...], *, recorded: bool) -> AskFacts:
     short = prompt.text if len(prompt.text) <= _SHOWN else f"{prompt.text[:_SHOWN]}…"
     return AskFacts(
         cli=asked.cli,
@@ -166,6 +164,7 @@ def _facts(asked: Ask, prompt: Prompt, command: Command, files: tuple[str, ...])
         prefix_tokens=prompt.prefix_tokens,
         cache_blocks=command.cache_blocks,
         files=files,
+        recorded=recorded,
     )
 
 

@@ -46,11 +46,11 @@ class LocalLlm:
         self._retrying = Retrying(core)
         self._recorder = Recorder(core, self._retrying)
         self.conversations: LocalConversations = LocalConversations(core)
+        self._recorder.take_up()
         table = core.keeping.table
         for live in list(table.live.values()):
             self._watch(live)
         table.added.append(self._watch)
-        self._recorder.take_up()
 
     def _watch(self, live: Live) -> None:
         if live.job.spec.ask is not None and not live.ended:

@@ -31,18 +31,14 @@ class Recorder:
     """Keeps the rows of requests after their jobs."""
 
     def __init__(self, core: Core, retrying: Retrying) -> None:
-        """Told of each request that begins and ends from here on."""
+        """Told of each request that begins and ends, once it has taken up what is there."""
         self._core = core
         self._retrying = retrying
-        self.silent: set[str] = set()
-        """Requests of which nothing is to be kept beside the job, by correlation id."""
         self._written: dict[str, Future[None]] = {}
         """Rows on their way to the disk, by job."""
-        core.keeping.on_admit.append(self._began)
-        core.keeping.on_end.append(self._ended)
 
     def take_up(self) -> None:
-        """Finish what ended while nobody was there, and record what no row is there for."""
+        """Finish what ended while nobody was there, record what no row is there for, and be told of what follows."""
         core = self._core
         rows = core.store.llm
         rows.prune(now() - core.settings.retention.keep_unseen)
@@ -57,6 +53,8 @@ class Recorder:
         active = core.keeping.table.live
         for job in self._found([ref for ref in rows.unfinished() if ref not in active or active[ref].ended]):
             core.hub.spawn(lambda job=job: self._finish(job))
+        core.keeping.on_admit.append(self._began)
+        core.keeping.on_end.append(self._ended)
 
     def _found(self, refs: list[str]) -> list[Job]:
         found: list[Job] = []
@@ -71,12 +69,12 @@ class Recorder:
         if written is not None:
             await self._core.hub.settled(written)
 
-    async def joined(self, job: Job, correlation_id: str) -> None:
+    async def joined(self, job: Job, asked: AskFacts) -> None:
         """Another request is answered by this job; return when it is on record."""
         facts = job.spec.ask
-        if facts is None or correlation_id in self.silent:
+        if facts is None or not asked.recorded:
             return
-        row = _row(job, facts, correlation_id, joined=True)
+        row = _row(job, facts, asked.correlation_id, joined=True)
         await self._core.hub.settled(self._core.store.llm.start(row))
         if isinstance(job.phase, Ended):
             self._core.hub.spawn(lambda: self._finish(job))
@@ -86,7 +84,7 @@ class Recorder:
         if facts is None:
             return
         self._retrying.began(live.job)
-        if facts.correlation_id in self.silent:
+        if not facts.recorded:
             return
         rows = self._core.store.llm
         if facts.retry_of is not None:
@@ -114,12 +112,9 @@ class Recorder:
             await self._pass_on(job, after)
             return found
         self.remove(facts.files)
-        if facts.correlation_id in self.silent:
-            self.silent.discard(facts.correlation_id)
-            return found
         rows, ended_at = self._core.store.llm, job.phase.ended_at
         await self._core.hub.settled(rows.finish(found, ended_at))
-        if found.reading.conversation is not None:
+        if facts.recorded and found.reading.conversation is not None:
             said = found.reading.conversation
             rows.use(Conversation(said, found.cli, job.owner, "", job.spec.cwd, ended_at, ended_at))
         self._written.pop(job.id, None)
