@@ -197,21 +197,11 @@ class Keeping(Moving):
         started = folder.read_started(live.path)
         self.take_start(live, started)
         # We are not above this keeper: if it dies, the leader's pidfd is how we learn what becomes of the job.
-        self._hold_leader(live, started)
+        live.hold_leader(started)
         folder.command(live.path, "adopt")
         live.close_stdin()
         # The end may have been written before we listened for it, by a keeper that now guards descendants.
         self.take_end(live)
-
-    def _hold_leader(self, live: Live, started: folder.Started | None) -> None:
-        if live.leader_fd >= 0 or started is None or not started.ticks:
-            return
-        with contextlib.suppress(OSError):
-            fd = os.pidfd_open(started.pid)
-            if launch.start_ticks(started.pid) == started.ticks:
-                live.leader_fd = fd
-            else:
-                os.close(fd)
 
     def _without_keeper(self, live: Live) -> None:
         refused, live.refused = live.refused, 0
@@ -242,7 +232,7 @@ class Keeping(Moving):
             self.start(live)
 
     def _take_over(self, live: Live, started: folder.Started) -> None:
-        self._hold_leader(live, started)
+        live.hold_leader(started)
         live.witness()
         if live.leader_fd >= 0:
             self.hub.unwatch(live.leader_fd)

@@ -133,6 +133,17 @@ class Live:
         if self.watchers == 0 and not self.ended:
             folder.command(self.path, "watch 0")
 
+    def hold_leader(self, started: folder.Started | None) -> None:
+        """Have what tells how the leader ends, if it is still there."""
+        if self.leader_fd >= 0 or started is None or not started.ticks:
+            return
+        with contextlib.suppress(OSError):
+            fd = os.pidfd_open(started.pid)
+            if launch.start_ticks(started.pid) == started.ticks:
+                self.leader_fd = fd
+            else:
+                os.close(fd)
+
     def witness(self) -> bool:
         """If the leader is over and its keeper is dead, put its status on record; then let it go, if it was our child."""
         started = folder.read_started(self.path)
