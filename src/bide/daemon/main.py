@@ -151,6 +151,7 @@ async def _serve(home: str) -> None:
                 _say({"ready": True, "pid": os.getpid()})
                 gc.freeze()
                 gc.set_threshold(_GC_EVERY)
+                gc.enable()
                 await _obey_signals(jobs)
                 group.cancel_scope.cancel()
         log.info("stopped")
