@@ -10,7 +10,15 @@ import pytest
 from tests.support import homes, processes
 from tests.support.gates import Gate
 
+import bide
 from bide.api import Jobs
+from bide.client.start import ensure_daemon
+
+
+def pytest_configure() -> None:
+    """One keeper made ahead is enough to have jobs with and without one, and four cost more than most tests do."""
+    if "BIDE_TORTURE" not in os.environ:
+        os.environ.setdefault("BIDE_SPARES", "1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,6 +72,27 @@ async def remote(home: Path) -> AsyncIterator[Jobs]:
     """The verbs over the socket of a real daemon."""
     async with homes.remote(home) as jobs:
         yield jobs
+
+
+@pytest.fixture(scope="module")
+def daemons_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The home of a real daemon that the tests of a module share."""
+    home = tmp_path_factory.mktemp("daemon") / "home"
+    ensure_daemon(str(home))
+    yield home
+    processes.end(homes.daemon_pid(home), signal.SIGTERM)
+    left = processes.left(home, 0, processes.children())
+    for pid in left:
+        processes.end(pid)
+    assert left == {}
+
+
+@pytest.fixture
+async def shared_remote(daemons_home: Path) -> AsyncIterator[Jobs]:
+    """The verbs over the socket of a real daemon that other tests use as well: ids and names of theirs are in its home."""
+    async with bide.connect(daemons_home) as found:
+        yield found
+        await homes.end_everything(found)
 
 
 @pytest.fixture(params=["local", "remote"])

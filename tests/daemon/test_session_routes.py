@@ -1,7 +1,8 @@
 """Sessions over plain HTTP, as any language has it."""
 
 import os
-from collections.abc import Iterator
+import secrets
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,14 +13,21 @@ from bide.api import Jobs
 
 
 @pytest.fixture
-def http(remote: Jobs, home: Path) -> Iterator[Http]:
-    assert remote is not None
-    with closing(Http(home)) as found:
+def http(daemons_home: Path) -> Iterator[Http]:
+    with closing(Http(daemons_home)) as found:
         yield found
 
 
-async def test_a_session_from_start_to_end(remote: Jobs, http: Http, tmp_path: Path) -> None:
-    await remote.list()
+@pytest.fixture
+async def session(shared_remote: Jobs) -> AsyncIterator[str]:
+    """A session of the test's own."""
+    name = f"s{secrets.token_hex(4)}"
+    await shared_remote.sessions.start(name)
+    yield name
+    await shared_remote.sessions.end(name)
+
+
+def test_a_session_from_start_to_end(http: Http, tmp_path: Path) -> None:
     status, started = http.ask("POST", "/v1/sessions", {"id": "s", "cwd": str(tmp_path), "base_env": dict(os.environ)})
     assert (status, started["session"]["id"], started["evicted"]) == (200, "s", [])
     status, ran = http.ask("POST", "/v1/jobs", {"command": "export A=1; pwd", "session": "s"})
@@ -36,13 +44,12 @@ async def test_a_session_from_start_to_end(remote: Jobs, http: Http, tmp_path: P
     assert (status, gone["error"]["code"]) == (404, "session_not_found")
 
 
-async def test_a_followed_run_is_in_the_foreground(remote: Jobs, http: Http) -> None:
-    await remote.sessions.start("s")
-    http.request("POST", "/v1/jobs?follow=1", '{"command": "export A=1; echo out", "session": "s"}')
+async def test_a_followed_run_is_in_the_foreground(shared_remote: Jobs, http: Http, session: str) -> None:
+    http.request("POST", "/v1/jobs?follow=1", f'{{"command": "export A=1; echo out", "session": "{session}"}}')
     found = frames(http.getresponse().read())
     assert (1, b"out\n") in found
-    assert (await remote.sessions.get("s")).env == {"A": "1"}
-    assert not (await remote.get("job-s-1")).spec.background
+    assert (await shared_remote.sessions.get(session)).env == {"A": "1"}
+    assert not (await shared_remote.get(f"job-{session}-1")).spec.background
 
 
 @pytest.mark.parametrize(
@@ -50,20 +57,19 @@ async def test_a_followed_run_is_in_the_foreground(remote: Jobs, http: Http) -> 
     [
         ("POST", "/v1/sessions", {"name": "x"}, 400, "has no field 'name'"),
         ("POST", "/v1/sessions", {"env": {"A": 1}}, 400, "field 'env'"),
-        ("POST", "/v1/sessions/s", {"id": "x"}, 400, "has no field 'id'"),
+        ("POST", "/v1/sessions/SESSION", {"id": "x"}, 400, "has no field 'id'"),
         ("POST", "/v1/sessions/none", {}, 404, "no session 'none' is open"),
         ("GET", "/v1/sessions?label=x", None, 400, "no filter 'label'"),
-        ("DELETE", "/v1/sessions/s?forget=yes", None, 400, "'forget' is 0 or 1"),
-        ("PUT", "/v1/sessions/s", None, 400, "takes DELETE or GET or POST"),
-        ("GET", "/v1/sessions/s/jobs/none", None, 404, "no job 'none'"),
-        ("GET", "/v1/sessions/s/jobs", None, 400, "no route"),
+        ("DELETE", "/v1/sessions/SESSION?forget=yes", None, 400, "'forget' is 0 or 1"),
+        ("PUT", "/v1/sessions/SESSION", None, 400, "takes DELETE or GET or POST"),
+        ("GET", "/v1/sessions/SESSION/jobs/none", None, 404, "no job 'none'"),
+        ("GET", "/v1/sessions/SESSION/jobs", None, 400, "no route"),
     ],
 )
 async def test_a_wrong_request_says_what_is_wrong(
-    remote: Jobs, http: Http, method: str, path: str, body: object, status: int, says: str
+    shared_remote: Jobs, http: Http, session: str, method: str, path: str, body: object, status: int, says: str
 ) -> None:
-    await remote.sessions.start("s")
-    found, answer = http.ask(method, path, body)
+    found, answer = http.ask(method, path.replace("SESSION", session), body)
     assert found == status
     assert says in answer["error"]["message"]
-    assert (await remote.sessions.get("s")).seq == 0
+    assert (await shared_remote.sessions.get(session)).seq == 0

@@ -19,7 +19,8 @@ def pids() -> Iterator[int]:
 def read(pid: int, file: str) -> bytes:
     """A file of /proc/PID; empty if the process is gone."""
     try:
-        return Path(f"/proc/{pid}/{file}").read_bytes()
+        with open(f"/proc/{pid}/{file}", "rb", buffering=0) as found:
+            return found.read()
     except OSError:
         return b""
 
@@ -112,7 +113,7 @@ def reap() -> list[int]:
     return children()
 
 
-def left(folder: Path, since: int, before: Collection[int], within: float = 3.0) -> dict[int, str]:
+def left(folder: Path, since: int, before: Collection[int], within: float = 20.0) -> dict[int, str]:
     """What is alive of the homes in this folder, and of our new children, once what is about to end has ended."""
     deadline = time.monotonic() + within
     while True:
