@@ -122,8 +122,7 @@ class Door:
             return results.result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
         given = arguments.counted(given, tool.schema)
         call = self._asked(ctx)
-        taken = await self._tasks.taken(ctx, tool, call, given)
-        answer = taken if taken is not None else await self._told_answer(tool, call, given)
+        answer = await self._told_answer(ctx, tool, call, given)
         if not tool.reads_only:
             call.own.arrivals.ring()
         return answer
@@ -142,12 +141,17 @@ class Door:
             longest=patience.longest(caller.client, caller.patience),
         )
 
-    async def _told_answer(self, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
+    async def _told_answer(self, ctx: Any, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
         rides = tool in self._toolsets["core"]
         try:
+            taken = await self._tasks.taken(ctx, tool, call, given)
+            if taken is not None:
+                return taken
             return results.result(
                 await riding.ridden(self._jobs.outbox, call, lambda: tool.act(call, given), rides=rides)
             )
+        except MCPError:
+            raise
         except BideError as error:
             return results.result(tool.refuse(error))
         except Exception as error:

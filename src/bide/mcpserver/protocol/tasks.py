@@ -74,25 +74,26 @@ class TaskMethods:
     # A call that may become a task
 
     async def taken(self, ctx: Any, tool: Tool, call: Call, given: Json) -> Any:
-        """The task that a call becomes, or its result if that is there at once; `None` if the call is to be answered."""
+        """The task that a call becomes, or its result if that is there at once; `None` if the call is to be answered.
+
+        Raises BideError as the tool does.
+        """
         era = forms.era(ctx)
         asked = forms.asked(ctx)
         if asked and tool.task is None:
             raise MCPError(
                 code=types.METHOD_NOT_FOUND, message=f"{tool.name!r} is answered at once; call it without 'task'"
             )
-        if tool.task is None or not (asked or (era is Era.EXTENSION and forms.declared(ctx))):
+        ours = era is Era.EXTENSION and forms.declared(ctx) and not tool.timed(given)
+        if tool.task is None or not (asked or ours):
             if tool.needs_task and era is Era.EXTENSION:
                 raise forms.undeclared(tool.name)
             return None
-        try:
-            job = await tool.task(call, given)
-            if job is not None and not asked:
-                job = await self._tasks.settled(job)
-                if isinstance(job.phase, Ended):
-                    return results.result(await self._tasks.result(call, job))
-        except BideError as error:
-            return results.result(tool.refuse(error))
+        job = await tool.task(call, given)
+        if job is not None and not asked:
+            job = await self._tasks.settled(job)
+            if isinstance(job.phase, Ended):
+                return results.result(await self._tasks.result(call, job))
         if job is None and asked:
             raise MCPError(
                 code=types.INVALID_PARAMS,
