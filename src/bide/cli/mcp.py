@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def configure(parser: "Parser") -> None:
     """The options of `bide mcp`."""
-    parser.usage = "bide mcp [options]\n       bide mcp install [--print] CLIENT"
+    parser.usage = "bide mcp [options]\n       bide mcp install [--print] [options] CLIENT"
     parser.add_argument("action", nargs="?", choices=("install",), help="write bide into a client's configuration")
     parser.add_argument("client", nargs="?", help="claude, codex, gemini, cursor or vscode")
     parser.add_argument("--print", action="store_true", help="with install: only show what would be written")
@@ -59,9 +59,11 @@ def configure(parser: "Parser") -> None:
 
 def execute(args: "Namespace", link: "Link") -> int:
     """Copy until the client goes away; or write a client's configuration."""
+    tools = _toolsets(args.tools)
+    if args.patience is not None and not 0 < args.patience < float("inf"):
+        raise Usage(detail="'--patience' is a number of seconds, and more than 0")
     if args.action == "install":
         return _install(args, link.home)
-    tools = _toolsets(args.tools)
     home = link.home
     prepare_home(home)
     return Copier(home, _hello(args, tools), _opening(home, tools)).run()
@@ -101,11 +103,11 @@ def _install(args: "Namespace", served: str) -> int:
     if args.client is None:
         raise Usage(detail=f"name the client: {', '.join(clients.CLIENTS)}")
     home = os.path.abspath(args.home) if args.home else None
-    shown = clients.snippet(args.client, home=home)
+    words = _words(args)
     if args.print:
-        print(shown, end="")
+        print(clients.snippet(args.client, words, home=home), end="")
         return 0
-    path = clients.install(args.client, home=home)
+    path = clients.install(args.client, words, home=home)
     if args.client in warming.HASTY:
         tools = _toolsets(args.tools)
         try:
@@ -118,3 +120,15 @@ def _install(args: "Namespace", served: str) -> int:
     else:
         print(f"wrote bide into {path}; start {args.client} anew to use it")
     return 0
+
+
+def _words(args: "Namespace") -> list[str]:
+    """What a client is to start `bide` with: the same options, where they say anything."""
+    options = {
+        "--tools": None if args.tools == "core" else args.tools,
+        "--owner": args.owner,
+        "--patience": None if args.patience is None else f"{args.patience:g}",
+        "--scope": None if args.scope == "own" else args.scope,
+    }
+    words = [word for option, value in options.items() if value for word in (option, value)]
+    return ["mcp", *words, *(word for owner in args.shared for word in ("--shared", owner))]

@@ -65,11 +65,18 @@ class TaskMethods:
             given = forms.given(ctx)
             forms.check_header(ctx)
             try:
-                return await act(ctx, era, given)
+                return await self._telling(self._call(ctx), lambda: act(ctx, era, given))
             except BideError as error:
                 raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
 
         server.add_request_handler(method, types.RequestParams, answer)
+
+    async def _telling(self, call: Call, act: Callable[[], Awaitable[Json]]) -> Json:
+        """What is answered here tells the caller of its own jobs, and nobody of another's."""
+        with self._jobs.outbox.answering(call.caller.owner) as told:
+            answer = await act()
+            self._jobs.outbox.told(told)
+        return answer
 
     # A call that may become a task
 
@@ -211,8 +218,11 @@ class TaskMethods:
         except BideError:
             return None
 
+        async def now() -> Json:
+            return await self.detailed(ctx, call, await call.own.job(job.id))
+
         async def told() -> tuple[str, Json]:
-            return "notifications/tasks", await self.detailed(ctx, call, await call.own.job(job.id))
+            return "notifications/tasks", await self._telling(call, now)
 
         watched = await changes.job_watch(self._jobs, job)
 
