@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bide.api import Jobs
-from bide.mcpserver.excerpt import Excerpt, excerpt
+from bide.mcpserver.excerpt import Excerpt, Shares, excerpt, joined
 from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.output import Slice, Stream
@@ -68,12 +68,9 @@ async def _both_ends(jobs: Jobs, job: Job, head: Slice, room: int, mark: str) ->
     """More than fits into memory for one answer: the first and the last of it, and what is between named."""
     start = max(head.size - max(room, 4096) * 4, head.next)
     last = await jobs.read(job.id, stream=head.stream, offset=start, limit=head.size - start)
-    top = excerpt(head.data, head.offset, room // 4, mark)
-    bottom = excerpt(last.data, last.offset, room - room // 4, mark)
-    between = f"[{mark} bytes {head.next} to {last.offset} left out]\n" if last.offset > head.next else ""
-    gap = ((head.next, last.offset),) if between else ()
-    whole = Excerpt(top.text + between + bottom.text, head.offset, last.next, (*top.omitted, *gap, *bottom.omitted))
-    return fenced(whole, last, mark)
+    top = excerpt(head.data, head.offset, room // 3, mark, Shares(head=0.75, tail=0.0))
+    bottom = excerpt(last.data, last.offset, room - room // 3, mark, Shares(head=0.0, tail=0.75))
+    return fenced(joined(top, bottom, mark), last, mark)
 
 
 def fenced(shown: Excerpt, found: Slice, mark: str) -> tuple[str, Json]:
