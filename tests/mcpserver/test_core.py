@@ -198,8 +198,8 @@ async def test_what_one_run_does_in_a_session_holds_for_the_next(ai: Agent, tmp_
     ("tool", "arguments", "sentence"),
     [
         ("run", {}, "give 'command' (for the shell, or a list of words) or 'code' with its 'lang', not both"),
-        ("run", {"command": ""}, "'command' must be a string or a list, not ''"),
-        ("run", {"command": []}, "'command' must be a string or a list, not []"),
+        ("run", {"command": ""}, "'command' must be at least 1 characters, not 0"),
+        ("run", {"command": []}, "'command' must have at least 1 entries"),
         ("run", {"command": "x", "timeout": -1}, "'timeout' must be at least 0.001, not -1"),
         ("run", {"command": "x", "cwd": "/no/such/folder"}, "no folder '/no/such/folder' to run in"),
         ("run", {"command": "x", "name": "a b"}, "'a b' cannot be a job's name"),
@@ -251,3 +251,9 @@ async def test_of_a_very_long_output_the_first_and_the_last_lines_are_shown_and_
         missing + len("".join(line for line in shown.splitlines(keepends=True) if "[" not in line))
         == data["out"]["size"]
     )
+
+
+async def test_a_sentence_on_an_end_says_how_long_it_took_once(ai: Agent) -> None:
+    late = await ai.text("run", command="sleep 1000", timeout=0.1)
+    assert late.splitlines()[0].endswith(" timed out after 100ms")
+    assert (await ai.text("run", command=["/no/such"])).endswith(("PATH", "path"))

@@ -241,6 +241,12 @@ async def test_what_a_job_wrote_cannot_pose_as_a_section(ai: Agent) -> None:
     assert text.count("\n## Still Running (1)") == 2
 
 
+async def test_what_would_steer_a_terminal_is_in_the_data_alone(ai: Agent) -> None:
+    answer = await ai.ask("bash", command=r"printf '\033]0;title\007\033[31mred\033[0m\a\r\nend\n'")
+    assert text_of(answer) == "red\r\nend"
+    assert (answer.structured_content or {})["output"] == "\x1b]0;title\x07\x1b[31mred\x1b[0m\x07\r\nend"
+
+
 async def test_53_ids_are_the_lowest_free_and_a_preferred_one_is_kept(ai: Agent, gate: Gate) -> None:
     assert [await start(ai, gate.wait) for _ in range(3)] == ["bg_1", "bg_2", "bg_3"]
     assert [await start(ai, gate.wait, id=" mine ") for _ in range(3)] == ["mine", "mine-2", "mine-3"]

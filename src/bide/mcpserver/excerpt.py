@@ -45,6 +45,11 @@ class Excerpt:
     """Ranges of bytes between `start` and `end` that are not shown."""
 
 
+def uncontrolled(text: str) -> str:
+    """Text without what would steer the terminal of whoever is shown it; its lines and carriage returns stay."""
+    return re.sub(_CONTROLS, lambda found: "\r" if found[0] == "\r" else "", _ESCAPES.sub("", text))
+
+
 def clean(text: str) -> str:
     """A line as a terminal would leave it: no escape sequences, and only what the last carriage return left."""
     plain = _ESCAPES.sub("", text).rstrip("\r")
