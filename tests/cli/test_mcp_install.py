@@ -62,7 +62,7 @@ def test_the_options_that_are_given_are_what_the_client_will_start_it_with(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--tools", "nope"], "no toolset 'nope'"),
+        (["--tools", "core,nope"], "no toolset 'nope'"),
         (["--patience", "0"], "'--patience' is a number of seconds"),
         (["--patience", "nan"], "'--patience' is a number of seconds"),
         (["--scope", "mine"], "--scope"),

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from tests.mcpserver.clients import ERAS, Agent
 from tests.support import homes
 from tests.support.patience import eventually
@@ -91,6 +92,9 @@ async def test_the_headers_choose_toolsets_owner_and_scope(home: Path, port: int
     assert "process.run" not in tools
     tools, uris, _, _ = await asked(**{"bide-tools": "job, llm"})
     assert ("job" in tools, "run" in tools, cache in uris) == (True, False, True)
+    async with over(home, port, ERAS[1], **{"bide-scope": "everything"}) as ai:
+        with pytest.raises(MCPError, match="no scope 'everything'; known are own, "):
+            await ai.data("jobs")
 
 
 async def test_a_port_that_is_taken_is_said_and_the_rest_is_served(home: Path) -> None:

@@ -214,9 +214,7 @@ def test_35_the_smart_window_grows_and_is_short_again_after_a_pause() -> None:
 async def test_32_a_failure_of_the_work_is_told_and_never_an_error_of_job(ai: Agent, command: str, error: str) -> None:
     job = await start(ai, command)
     await settled(ai, job)
-    answer = await ai.ask("job", poll=[job])
-    assert not answer.is_error
-    (row,) = (answer.structured_content or {})["jobs"]
+    (row,) = (await ai.data("job", poll=[job]))["jobs"]
     assert row["status"] == "failed"
     assert error in row["errorText"]
 

@@ -83,7 +83,7 @@ async def test_anothers_session_is_not_found(jobs_here: Jobs, tmp_path: Path) ->
     "uri", ["session://x/stdout", "job://nothing", "job://nothing/stdout", "job://", "job://x/y", "file:///etc/passwd"]
 )
 async def test_what_is_not_there_is_an_error(era_agent: Agent, uri: str) -> None:
-    with pytest.raises(MCPError, match="no (job|resource)"):
+    with pytest.raises(MCPError, match=r"no (job|resource)"):
         await era_agent.client.read_resource(uri)
 
 

@@ -89,7 +89,8 @@ def _opening(home: str, tools: list[str]) -> Opening:
 
 
 def _toolsets(given: str) -> list[str]:
-    names = list(TOOLSETS) if given == "all" else [name.strip() for name in given.split(",") if name.strip()]
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    names = list(TOOLSETS) if "all" in names else names
     unknown = [name for name in names if name not in TOOLSETS]
     if unknown or not names:
         raise Usage(detail=f"no toolset {', '.join(unknown) or given!r}; known are {', '.join(TOOLSETS)}, and all")

@@ -8,7 +8,9 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import mcp_types as types
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 from bide.mcpserver import toolsets
 from bide.mcpserver.scope import SCOPES
@@ -23,7 +25,7 @@ async def over_http(_: Server[Caller]) -> AsyncGenerator[Caller]:
 
 
 def known(ctx: Any) -> Caller:
-    """The caller, with the name that its client gives itself."""
+    """The caller, with the name that its client gives itself. Raises MCPError for a scope that there is not."""
     caller: Caller = ctx.lifespan_context
     found = ctx.session.client_params
     client = "mcp" if found is None else found.client_info.name
@@ -33,5 +35,6 @@ def known(ctx: Any) -> Caller:
     scope = said.get("bide-scope", caller.scope)
     tools = tuple(name.strip() for name in said.get("bide-tools", "").split(",") if name.strip()) or caller.toolsets
     tools = toolsets.NAMES if "all" in tools else tools
-    granted = scope if scope in SCOPES else "own"
-    return replace(caller, client=client, cwd=cwd, owner=owner, scope=granted, toolsets=tools)
+    if scope not in SCOPES:
+        raise MCPError(code=types.INVALID_PARAMS, message=f"no scope {scope!r}; known are {', '.join(SCOPES)}")
+    return replace(caller, client=client, cwd=cwd, owner=owner, scope=scope, toolsets=tools)

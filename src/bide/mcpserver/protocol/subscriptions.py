@@ -128,6 +128,7 @@ class Subscriptions:
         honored = types.SubscriptionFilter(
             # Tools change with the daemon only: a stream over HTTP does not live to see it, on stdio the copier tells of it.
             tools_list_changed=(ctx.request is None and wanted.tools_list_changed) or None,
+            prompts_list_changed=None,
             resources_list_changed=wanted.resources_list_changed or None,
             resource_subscriptions=uris or None,
             **({"taskIds": tasks} if tasks else {}),
