@@ -63,7 +63,7 @@ def execute(args: "Namespace", link: "Link") -> int:
     if args.patience is not None and not 0 < args.patience < float("inf"):
         raise Usage(detail="'--patience' is a number of seconds, and more than 0")
     if args.action == "install":
-        return _install(args, link.home)
+        return _install(args, tools, link.home)
     home = link.home
     prepare_home(home)
     return Copier(home, _hello(args, tools), _opening(home, tools)).run()
@@ -97,7 +97,7 @@ def _toolsets(given: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _install(args: "Namespace", served: str) -> int:
+def _install(args: "Namespace", tools: list[str], served: str) -> int:
     from bide.cli import clients  # noqa: PLC0415 - a client that starts us does not pay for it
     from bide.client import warming  # noqa: PLC0415 - likewise
 
@@ -110,7 +110,6 @@ def _install(args: "Namespace", served: str) -> int:
         return 0
     path = clients.install(args.client, words, home=home)
     if args.client in warming.HASTY:
-        tools = _toolsets(args.tools)
         try:
             prepare_home(served)
             warming.warm(served, _hello(args, tools), _opening(served, tools), args.client)
