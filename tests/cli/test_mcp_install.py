@@ -81,7 +81,7 @@ def test_codex_keeps_its_other_sections(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text('model = "m"\n\n[mcp_servers.bide]\ncommand = "old"\n\n[mcp_servers.theirs]\ncommand = "x"\n')
     for _ in range(2):
-        assert clients.install("codex", home=str(tmp_path / "h")) == str(path)
+        assert clients.install("codex", ["mcp"], home=str(tmp_path / "h")) == str(path)
     found = tomllib.loads(path.read_text())
     assert found["model"] == "m"
     assert found["mcp_servers"]["theirs"] == {"command": "x"}
