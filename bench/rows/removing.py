@@ -13,7 +13,8 @@ from bide.client.blocking import Link
 
 _JOBS = 3000
 _SECONDS = 4.0
-_FILES = {"spec": 3000, "started": 60, "live": 4096, "out": 100, "end": 4096}
+FILES = {"spec": 3000, "started": 60, "live": 4096, "out": 100, "end": 4096}
+"""What is in the folder of an ended job, and how large."""
 
 
 async def measure(place: Place) -> list[Figure]:
@@ -25,7 +26,7 @@ async def measure(place: Place) -> list[Figure]:
     for number in range(_JOBS):
         folder = home / "jobs" / job_id(number)
         folder.mkdir()
-        for name, size in _FILES.items():
+        for name, size in FILES.items():
             (folder / name).write_bytes(bytes(size))
     # All are old; none goes before it is asked for.
     (home / "config.toml").write_text("[retention]\nkeep = '36500d'\n")
@@ -46,10 +47,10 @@ async def measure(place: Place) -> list[Figure]:
     removing.start()
     busy = _ask(str(home), over)
     removing.join()
-    note = f"{_JOBS:,} jobs were forgotten in {time.monotonic() - began:.0f} s; p50 {_at(busy, 50):.2f} ms"
+    note = f"{_JOBS:,} jobs were forgotten in {time.monotonic() - began:.0f} s; p50 {at(busy, 50):.2f} ms"
     link.close()
     daemon.stop()
-    ours, theirs = _at(busy, 99), _at(quiet, 99)
+    ours, theirs = at(busy, 99), at(quiet, 99)
     what = f"get while {_JOBS:,} jobs are forgotten, p99"
     return [
         Figure("gc", what, "alone", "ms", 4, at_most=True, ours=ours, theirs=theirs, ratio=ours / theirs, note=note)
@@ -71,5 +72,6 @@ def _ask(home: str, over: threading.Event) -> list[float]:
     return sorted(passed)
 
 
-def _at(ordered: list[float], percent: int) -> float:
+def at(ordered: list[float], percent: int) -> float:
+    """The value that so many of a hundred do not exceed."""
     return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]

@@ -45,12 +45,43 @@ def test_a_client_without_configuration_gets_one(client: str, capsys: pytest.Cap
     assert path_of(client).read_text() == capsys.readouterr().out
 
 
+@pytest.mark.parametrize("client", clients.CLIENTS)
+def test_the_options_that_are_given_are_what_the_client_will_start_it_with(
+    client: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--tools", "core,job", "--owner", "a b", "--patience", "290", "--scope", "project", "--shared", "ann"]
+    assert main(["mcp", "install", "--print", client, *words]) == 0
+    text = capsys.readouterr().out
+    found = tomllib.loads(text)["mcp_servers"] if client == "codex" else json.loads(text)[JSON[client]]
+    assert found["bide"]["args"] == ["mcp", *words]
+    if client in JSON:
+        assert main(["mcp", "install", client, *words]) == 0
+        assert path_of(client).read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--tools", "core,nope"], "no toolset 'nope'"),
+        (["--patience", "0"], "'--patience' is a number of seconds"),
+        (["--patience", "nan"], "'--patience' is a number of seconds"),
+        (["--scope", "mine"], "--scope"),
+    ],
+)
+def test_options_that_would_not_work_are_not_written(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mcp", "install", "claude", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert not path_of("claude").exists()
+
+
 def test_codex_keeps_its_other_sections(tmp_path: Path) -> None:
     path = path_of("codex")
     path.parent.mkdir(parents=True)
     path.write_text('model = "m"\n\n[mcp_servers.bide]\ncommand = "old"\n\n[mcp_servers.theirs]\ncommand = "x"\n')
     for _ in range(2):
-        assert clients.install("codex", home=str(tmp_path / "h")) == str(path)
+        assert clients.install("codex", ["mcp"], home=str(tmp_path / "h")) == str(path)
     found = tomllib.loads(path.read_text())
     assert found["model"] == "m"
     assert found["mcp_servers"]["theirs"] == {"command": "x"}

@@ -31,6 +31,20 @@ def failures(checks: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def warnings(checks: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The checks that found something short of what should be."""
+    return {str(check["id"]) for check in checks if check["status"] == "WARNING"}
+
+
+def disagreements(warned: Iterable[str], listed: Iterable[str]) -> list[str]:
+    """Where warnings and the list of those that are known are not the same."""
+    found, known = set(warned), set(listed)
+    return [
+        *(f"{check} warns, and is not listed" for check in sorted(found - known)),
+        *(f"{check} is listed and does not warn; take it off the list" for check in sorted(known - found)),
+    ]
+
+
 def complaints(results: Mapping[tuple[str, str], Outcome], listed: Iterable[str]) -> list[str]:
     """What is wrong: an unlisted scenario that did not pass, a listed one that did, and one that was not run at all."""
     known = set(listed)

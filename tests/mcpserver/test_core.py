@@ -198,8 +198,8 @@ async def test_what_one_run_does_in_a_session_holds_for_the_next(ai: Agent, tmp_
     ("tool", "arguments", "sentence"),
     [
         ("run", {}, "give 'command' (for the shell, or a list of words) or 'code' with its 'lang', not both"),
-        ("run", {"command": ""}, "'command' must be a string or a list, not ''"),
-        ("run", {"command": []}, "'command' must be a string or a list, not []"),
+        ("run", {"command": ""}, "'command' must be at least 1 characters, not 0"),
+        ("run", {"command": []}, "'command' must have at least 1 entries"),
         ("run", {"command": "x", "timeout": -1}, "'timeout' must be at least 0.001, not -1"),
         ("run", {"command": "x", "cwd": "/no/such/folder"}, "no folder '/no/such/folder' to run in"),
         ("run", {"command": "x", "name": "a b"}, "'a b' cannot be a job's name"),
@@ -233,3 +233,27 @@ async def test_bad_input_names_the_field_and_the_fix(
 ) -> None:
     _, said = await ai.refusal(tool, **arguments)
     assert said.startswith(sentence)
+
+
+async def test_of_a_very_long_output_the_first_and_the_last_lines_are_shown_and_errors_near_them(ai: Agent) -> None:
+    data = await ai.data("run", command="seq 2000; echo error: here; seq 100000; echo error: there; seq 2000")
+    shown, gaps = data["out"]["text"], data["out"]["omitted"]
+    numbers = [int(line) for line in shown.splitlines() if line.isdecimal()]
+    jump = next(at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1] + 1)
+    assert (numbers[0], numbers[-1]) == (1, 2000)
+    assert numbers[jump:] == list(range(numbers[jump], 2001))
+    assert len(numbers[jump:]) > len(numbers[:jump]) > 100
+    assert ("error: here" in shown, "error: there" in shown) == (True, True)
+    assert len(shown) < 8500
+    # What is left out can be read by its bytes, to the last one.
+    missing = sum(end - start for start, end in gaps)
+    assert (
+        missing + len("".join(line for line in shown.splitlines(keepends=True) if "[" not in line))
+        == data["out"]["size"]
+    )
+
+
+async def test_a_sentence_on_an_end_says_how_long_it_took_once(ai: Agent) -> None:
+    late = await ai.text("run", command="sleep 1000", timeout=0.1)
+    assert late.splitlines()[0].endswith(" timed out after 100ms")
+    assert (await ai.text("run", command=["/no/such"])).endswith(("PATH", "path"))

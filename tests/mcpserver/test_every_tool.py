@@ -12,7 +12,7 @@ from bide.model.schema import Json
 
 
 def test_the_plan_has_every_tool() -> None:
-    known = {name: set(plans.tools(name)) - plans.OUTSIDE for name in toolsets.made()}
+    known = {name: set(plans.tools(name)) - plans.OUTSIDE for name in toolsets.NAMES}
     assert {name: plans.used(name) for name in plans.CALLS} == known
 
 

@@ -2,6 +2,8 @@
 
 import json
 import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from tests.mcpserver.clients import ERAS, Agent
 from tests.support import homes
 from tests.support.patience import eventually
@@ -49,17 +52,49 @@ async def test_only_who_has_the_token_and_is_no_web_page_is_served(home: Path, p
     assert status(port, authorization=bearer, origin="http://evil.example") == 403
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_client_with_a_url_uses_the_same_tools(home: Path, port: int, era: str) -> None:
-    headers = {"authorization": f"Bearer {token(home)}", "bide-owner": "remote", "bide-folder": str(home)}
+@asynccontextmanager
+async def over(home: Path, port: int, era: str, **headers: str) -> AsyncGenerator[Agent]:
+    """The official client, with these headers."""
     async with (
-        httpx2.AsyncClient(headers=headers) as http,
+        httpx2.AsyncClient(headers={"authorization": f"Bearer {token(home)}", **headers}) as http,
         Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http), mode=era) as client,
     ):
-        ai = Agent(client)
+        yield Agent(client)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_with_a_url_uses_the_same_tools(home: Path, port: int, era: str) -> None:
+    async with over(home, port, era, **{"bide-owner": "remote", "bide-folder": str(home)}) as ai:
         data = await ai.data("run", command="pwd")
         assert data["out"]["text"] == f"{home}\n"
         assert (await ai.data("run", command="pwd"))["job"] != data["job"]
+
+
+async def test_the_headers_choose_toolsets_owner_and_scope(home: Path, port: int) -> None:
+    async def asked(**headers: str) -> tuple[set[str], set[str], set[str], list[str]]:
+        async with over(home, port, ERAS[1], **headers) as ai:
+            tools = {tool.name for tool in (await ai.client.list_tools()).tools}
+            uris = {str(one.uri) for one in (await ai.client.list_resources()).resources}
+            templates = {one.uri_template for one in (await ai.client.list_resource_templates()).resource_templates}
+            if "jobs" not in tools:
+                return tools, uris, templates, []
+            seen = (await ai.data("jobs", scope=headers.get("bide-scope", "own")))["jobs"]
+            return tools, uris, templates, [one["job"] for one in seen]
+
+    async with over(home, port, ERAS[0], **{"bide-owner": "ann"}) as ann:
+        job = (await ann.data("run", command="true"))["job"]
+    cache, of_session = "cache_state://global", "cache_state://session/{id}"
+    tools, uris, templates, jobs = await asked(**{"bide-owner": "bob", "bide-tools": "all", "bide-scope": "all"})
+    assert {"run", "job", "exec", "process.run", "await", "claude_request"} <= tools
+    assert (cache in uris, of_session in templates, jobs) == (True, True, [job])
+    tools, uris, templates, jobs = await asked(**{"bide-owner": "bob"})
+    assert (cache in uris, of_session in templates, jobs) == (False, False, [])
+    assert "process.run" not in tools
+    tools, uris, _, _ = await asked(**{"bide-tools": "job, llm"})
+    assert ("job" in tools, "run" in tools, cache in uris) == (True, False, True)
+    async with over(home, port, ERAS[1], **{"bide-scope": "everything"}) as ai:
+        with pytest.raises(MCPError, match="no scope 'everything'; known are own, "):
+            await ai.data("jobs")
 
 
 async def test_a_port_that_is_taken_is_said_and_the_rest_is_served(home: Path) -> None:

@@ -7,6 +7,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent, TextResourceContents
 from tests.mcpserver.clients import Agent, agent
+from tests.mcpserver.test_riding import settled
+from tests.support.gates import Gate
 
 from bide.api import Jobs
 
@@ -27,6 +29,23 @@ async def test_a_job_can_be_read_and_its_output(era_agent: Agent) -> None:
     assert json.loads(await text_at(era_agent, uris[2]))["exit_code"] == 0
     assert await text_at(era_agent, uris[3]) == "out\n"
     assert await text_at(era_agent, "job://mine/stderr") == "err\n"
+
+
+async def test_reading_a_job_tells_its_owner_and_nobody_elses_reading_does(
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
+) -> None:
+    async with (
+        agent(jobs_here, tmp_path, owner="ann") as ann,
+        agent(jobs_here, tmp_path, owner="bob", scope="all") as bob,
+    ):
+        job = (await ann.data("run", command=f"{gate.wait}; echo hi", background=True))["job"]
+        gate.open()
+        await settled(jobs_here, "ann")
+        for uri in (f"job://{job}", f"job://{job}/stdout"):
+            await text_at(bob, uri)
+        await settled(jobs_here, "ann")
+        assert await text_at(ann, f"job://{job}/stdout") == "hi\n"
+        assert "notices" not in await ann.data("jobs", name="nothing")
 
 
 async def test_the_templates_say_what_can_be_read(ai: Agent) -> None:
@@ -64,7 +83,7 @@ async def test_anothers_session_is_not_found(jobs_here: Jobs, tmp_path: Path) ->
     "uri", ["session://x/stdout", "job://nothing", "job://nothing/stdout", "job://", "job://x/y", "file:///etc/passwd"]
 )
 async def test_what_is_not_there_is_an_error(era_agent: Agent, uri: str) -> None:
-    with pytest.raises(MCPError, match="no job"):
+    with pytest.raises(MCPError, match=r"no (job|resource)"):
         await era_agent.client.read_resource(uri)
 
 

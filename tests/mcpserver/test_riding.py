@@ -12,21 +12,29 @@ from bide.model.schema import Json
 
 async def settled(jobs: Jobs, owner: str) -> None:
     """Return when something is due to this owner."""
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         while not any(one.consumer == owner and one.due for one in await jobs.outbox.list()):  # noqa: ASYNC110
             await anyio.sleep(0.01)
 
 
-async def started(ai: Agent, command: str, **more: object) -> str:
-    return (await ai.data("run", command=command, background=True, **more))["job"]
+async def started(ai: Agent, gate: Gate, command: str = "true", **more: object) -> str:
+    """A job that goes on when the gate opens: what is over sooner is told in the answer to its `run`."""
+    return (await ai.data("run", command=f"{gate.wait}; {command}", background=True, **more))["job"]
+
+
+async def ended(ai: Agent, gate: Gate, jobs: Jobs, command: str = "true", **more: object) -> str:
+    """A job whose end is due to ann."""
+    job = await started(ai, gate, command, **more)
+    gate.open()
+    await settled(jobs, "ann")
+    return job
 
 
 async def test_36_an_end_rides_on_the_next_answer_in_text_and_in_data_and_is_not_repeated(
-    jobs_here: Jobs, tmp_path: Path
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
 ) -> None:
     async with agent(jobs_here, tmp_path, owner="ann") as ai:
-        job = await started(ai, "echo broken >&2; exit 7", name="check")
-        await settled(jobs_here, "ann")
+        job = await ended(ai, gate, jobs_here, "echo broken >&2; exit 7", name="check")
         answer = await ai.ask("jobs", name="nothing")
         text = text_of(answer)
         data: Json = answer.structured_content or {}
@@ -39,47 +47,60 @@ async def test_36_an_end_rides_on_the_next_answer_in_text_and_in_data_and_is_not
 
 
 async def test_what_an_answer_tells_by_itself_does_not_ride_on_it_or_on_the_next(
-    jobs_here: Jobs, tmp_path: Path
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
 ) -> None:
     async with agent(jobs_here, tmp_path, owner="ann") as ai:
         assert "notices" not in await ai.data("run", command="true")
-        job = await started(ai, "true")
+        job = await started(ai, gate)
+        gate.open()
         assert "notices" not in await ai.data("await", jobs=[job])
         assert "notices" not in await ai.data("jobs")
 
 
-async def test_an_answer_that_was_never_followed_by_a_call_is_told_again_to_the_next_client(
+async def test_a_background_run_that_is_over_when_it_is_answered_tells_all_of_it(
     jobs_here: Jobs, tmp_path: Path
 ) -> None:
     async with agent(jobs_here, tmp_path, owner="ann") as ai:
-        job = await started(ai, "true")
-        await settled(jobs_here, "ann")
+        # Nobody can make it be over by then, but a second request for it comes later than its end.
+        first = await ai.data("run", command="echo hi", reuse="recent")
+        again = await ai.ask("run", command="echo hi", reuse="recent", background=True)
+        data: Json = again.structured_content or {}
+        assert (data["job"], data["joined"], data["exit_code"]) == (first["job"], True, 0)
+        assert (data["out"]["text"], "next" in data, "notices" in data) == ("hi\n", False, False)
+        assert "hi" in text_of(again)
+
+
+async def test_an_answer_that_was_never_followed_by_a_call_is_told_again_to_the_next_client(
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
+) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        job = await ended(ai, gate, jobs_here)
         assert len((await ai.data("jobs", name="nothing"))["notices"]) == 1
     async with agent(jobs_here, tmp_path, owner="ann") as ai:
         (told,) = (await ai.data("jobs", name="nothing"))["notices"]
         assert told["job"] == job
 
 
-async def test_47_two_agents_are_told_of_their_own_jobs_alone(jobs_here: Jobs, tmp_path: Path) -> None:
+async def test_47_two_agents_are_told_of_their_own_jobs_alone(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
     async with agent(jobs_here, tmp_path, owner="ann") as ann, agent(jobs_here, tmp_path, owner="bob") as bob:
-        await started(ann, "true")
-        await settled(jobs_here, "ann")
+        await ended(ann, gate, jobs_here)
         assert "notices" not in await bob.data("jobs")
         assert len((await ann.data("jobs"))["notices"]) == 1
 
 
 async def test_38_a_wait_that_gave_up_has_told_nothing(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
     async with agent(jobs_here, tmp_path, owner="ann") as ai:
-        job = await started(ai, gate.wait)
+        job = await started(ai, gate)
         assert (await ai.data("await", jobs=[job], timeout=0))["met"] == "timeout"
         gate.open()
         await settled(jobs_here, "ann")
         assert [one["job"] for one in (await ai.data("jobs", name="nothing"))["notices"]] == [job]
 
 
-async def test_a_call_that_is_refused_still_brings_what_is_due_later(jobs_here: Jobs, tmp_path: Path) -> None:
+async def test_a_call_that_is_refused_still_brings_what_is_due_later(
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
+) -> None:
     async with agent(jobs_here, tmp_path, owner="ann") as ai:
-        job = await started(ai, "true")
-        await settled(jobs_here, "ann")
+        job = await ended(ai, gate, jobs_here)
         await ai.refusal("logs", job="nothing-of-that-name")
         assert [one["job"] for one in (await ai.data("jobs", name="nothing"))["notices"]] == [job]

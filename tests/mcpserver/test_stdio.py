@@ -61,8 +61,7 @@ def ask(home: Path, *messages: object, tools: str = "core") -> list[dict[str, An
 
 
 async def test_the_opening_is_answered_from_what_is_known_while_no_daemon_is_there(served: Path) -> None:
-    tools = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    first = ask(served, INITIALIZE, INITIALIZED, tools)
+    first = ask(served, INITIALIZE, INITIALIZED, TOOLS)
     await homes.stop_daemon(served)
     with copier_of(served) as copier:
         assert copier.stdin is not None
@@ -76,7 +75,51 @@ async def test_the_opening_is_answered_from_what_is_known_while_no_daemon_is_the
         copier.wait(timeout=30)
     assert answer == {**first[0], "id": "other"}
     assert took < 5
-    assert ask(served, INITIALIZE, INITIALIZED, tools) == first
+    assert ask(served, INITIALIZE, INITIALIZED, TOOLS) == first
+
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": ERAS[1],
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+}
+TOOLS = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+LISTEN = {"jsonrpc": "2.0", "id": 3, "method": "subscriptions/listen"}
+OPENINGS: dict[str, list[dict[str, Any]]] = {
+    ERAS[0]: [INITIALIZE, INITIALIZED, TOOLS],
+    ERAS[1]: [
+        {**TOOLS, "params": {"_meta": META}},
+        {**LISTEN, "params": {"_meta": META, "notifications": {"toolsListChanged": True, "promptsListChanged": True}}},
+    ],
+}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_who_was_answered_with_tools_of_last_time_is_told_that_they_are_others(served: Path, era: str) -> None:
+    opening = OPENINGS[era]
+    ask(served, *[one for one in opening if one["method"] != LISTEN["method"]])
+    (kept,) = served.glob("mcp-opening-*.json")
+    found = json.loads(kept.read_text())
+    (key,) = [key for key in found if key.startswith("tools/list")]
+    found[key]["tools"] = []
+    kept.write_text(json.dumps(found))
+    heard: list[dict[str, Any]] = []
+    with copier_of(served) as copier:
+        assert copier.stdin is not None
+        assert copier.stdout is not None
+        copier.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in opening))
+        copier.stdin.flush()
+        while not heard or heard[-1].get("method") != "notifications/tools/list_changed":
+            heard.append(json.loads(copier.stdout.readline()))
+        copier.stdin.close()
+        copier.wait(timeout=30)
+    (answer,) = [one for one in heard if one.get("id") == 2]
+    assert answer["result"]["tools"] == []
+    if era == ERAS[1]:
+        acknowledged, told = heard[-2:]
+        stamp = {"io.modelcontextprotocol/subscriptionId": 3}
+        assert acknowledged["params"] == {"_meta": stamp, "notifications": {"toolsListChanged": True}}
+        assert told["params"] == {"_meta": stamp}
 
 
 async def test_162_what_lives_with_a_client_outlives_the_daemon_and_ends_with_the_client(home: Path) -> None:
@@ -98,11 +141,9 @@ async def test_162_what_lives_with_a_client_outlives_the_daemon_and_ends_with_th
 
 
 async def test_183_what_is_known_from_last_time_is_spelled_for_each_client(served: Path) -> None:
-    tools = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-
     def names(client: str) -> list[str]:
         params = {**INITIALIZE["params"], "clientInfo": {"name": client, "version": "1"}}
-        answers = ask(served, {**INITIALIZE, "params": params}, INITIALIZED, tools, tools="process")
+        answers = ask(served, {**INITIALIZE, "params": params}, INITIALIZED, TOOLS, tools="process")
         (found,) = [answer for answer in answers if answer.get("id") == 2]
         return [tool["name"] for tool in found["result"]["tools"]]
 

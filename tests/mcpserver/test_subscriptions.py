@@ -22,6 +22,7 @@ from mcp_types import (
 )
 from tests.mcpserver.clients import ERAS, Agent, agent
 from tests.mcpserver.raw import HANDSHAKE, MODERN, Refused, raw
+from tests.mcpserver.test_riding import settled
 from tests.mcpserver.test_stdio import command, copier_of
 from tests.support import homes
 from tests.support.gates import Gate
@@ -104,6 +105,19 @@ async def test_the_end_of_a_job_is_told_to_who_subscribed_to_it(listener: Listen
         assert listener.told == []
         gate.open()
         await eventually(lambda: {*listener.told} == {f"job://{job}", "job://mine"})
+
+
+async def test_a_subscription_tells_that_something_changed_and_the_news_itself_is_still_due(
+    listener: Listener, jobs_here: Jobs, gate: Gate
+) -> None:
+    command = f"{gate.wait}; echo done"
+    job = (await listener.agent.data("run", command=command, stdin=True, background=True))["job"]
+    async with listener.to(f"job://{job}", f"job://{job}/stdout"):
+        gate.open()
+        await eventually(lambda: {*listener.told} == {f"job://{job}", f"job://{job}/stdout"})
+        await settled(jobs_here, "me")
+        (notice,) = (await listener.agent.data("jobs", name="nothing"))["notices"]
+        assert notice["job"] == job
 
 
 async def test_a_job_that_begins_to_wait_for_input_is_told(listener: Listener, gate: Gate) -> None:

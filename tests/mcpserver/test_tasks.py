@@ -104,13 +104,31 @@ async def test_a_call_that_takes_its_time_becomes_a_task(jobs_here: Jobs, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"command": "echo hi"}, {"command": "sleep 5", "background": True}, {"command": ["/no/such/program"]}]
+    "arguments",
+    [
+        {"command": "echo hi"},
+        {"command": "sleep 5", "background": True},
+        {"command": "sleep 5", "wait": 0},
+        {"command": ["/no/such/program"]},
+    ],
 )
 async def test_what_is_answered_at_once_is_no_task(jobs_here: Jobs, tmp_path: Path, arguments: Json) -> None:
     async with raw(jobs_here, tmp_path, MODERN, TASKS) as client:
         answer = await client.call("run", arguments)
         assert answer["resultType"] == "complete"
         assert answer["structuredContent"]["job"]
+
+
+async def test_what_is_refused_is_no_task_and_starts_nothing(jobs_here: Jobs, tmp_path: Path) -> None:
+    hers = (await jobs_here.sessions.start(owner="her")).session
+    async with raw(jobs_here, tmp_path, MODERN, TASKS) as client:
+        for arguments, code in (
+            ({"command": "true", "session": hers.id}, "session_not_found"),
+            ({"command": "true", "code": "1"}, "bad_request"),
+        ):
+            answer = await client.call("run", arguments)
+            assert (answer["isError"], answer["structuredContent"]["error"]["code"]) == (True, code)
+    assert not (await jobs_here.list()).jobs
 
 
 async def test_who_declares_nothing_gets_no_task(jobs_here: Jobs, tmp_path: Path) -> None:
@@ -204,7 +222,7 @@ async def test_methods_of_the_other_generation_are_not_there(jobs_here: Jobs, tm
 
 async def test_a_call_that_asks_gets_a_task_and_later_the_result(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
     async with raw(jobs_here, tmp_path, HANDSHAKE) as client:
-        task = (await client.call("run", {"command": f"{gate.wait}; echo done"}, task={}))["task"]
+        task = (await client.call("run", {"command": f"{gate.wait}; echo done", "wait": 0}, task={}))["task"]
         assert (task["status"], task["ttl"]) == ("working", None)
         assert (await client.request("tasks/get", taskId=task["taskId"]))["status"] == "working"
         listed = (await client.request("tasks/list"))["tasks"]

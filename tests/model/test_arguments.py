@@ -25,7 +25,7 @@ SCHEMA = {
     [
         ({}, "the call needs 'command'"),
         ({"command": 3}, "'command' must be a string or a list, not 3"),
-        ({"command": ["a", 1]}, "'command' must be a string or a list, not ['a', 1]"),
+        ({"command": ["a", 1]}, "'command[1]' must be a string, not 1"),
         ({"command": "x", "timeout": "5"}, "'timeout' must be a number, not '5'"),
         ({"command": "x", "timeout": True}, "'timeout' must be a number, not True"),
         ({"command": "x", "timeout": -1}, "'timeout' must be at least 0, not -1"),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def configure(parser: "Parser") -> None:
     """The options of `bide mcp`."""
-    parser.usage = "bide mcp [options]\n       bide mcp install [--print] CLIENT"
+    parser.usage = "bide mcp [options]\n       bide mcp install [--print] [options] CLIENT"
     parser.add_argument("action", nargs="?", choices=("install",), help="write bide into a client's configuration")
     parser.add_argument("client", nargs="?", help="claude, codex, gemini, cursor or vscode")
     parser.add_argument("--print", action="store_true", help="with install: only show what would be written")
@@ -59,9 +59,11 @@ def configure(parser: "Parser") -> None:
 
 def execute(args: "Namespace", link: "Link") -> int:
     """Copy until the client goes away; or write a client's configuration."""
-    if args.action == "install":
-        return _install(args, link.home)
     tools = _toolsets(args.tools)
+    if args.patience is not None and not 0 < args.patience < float("inf"):
+        raise Usage(detail="'--patience' is a number of seconds, and more than 0")
+    if args.action == "install":
+        return _install(args, tools, link.home)
     home = link.home
     prepare_home(home)
     return Copier(home, _hello(args, tools), _opening(home, tools)).run()
@@ -87,27 +89,27 @@ def _opening(home: str, tools: list[str]) -> Opening:
 
 
 def _toolsets(given: str) -> list[str]:
-    names = list(TOOLSETS) if given == "all" else [name.strip() for name in given.split(",") if name.strip()]
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    names = list(TOOLSETS) if "all" in names else names
     unknown = [name for name in names if name not in TOOLSETS]
     if unknown or not names:
         raise Usage(detail=f"no toolset {', '.join(unknown) or given!r}; known are {', '.join(TOOLSETS)}, and all")
     return list(dict.fromkeys(names))
 
 
-def _install(args: "Namespace", served: str) -> int:
+def _install(args: "Namespace", tools: list[str], served: str) -> int:
     from bide.cli import clients  # noqa: PLC0415 - a client that starts us does not pay for it
     from bide.client import warming  # noqa: PLC0415 - likewise
 
     if args.client is None:
         raise Usage(detail=f"name the client: {', '.join(clients.CLIENTS)}")
     home = os.path.abspath(args.home) if args.home else None
-    shown = clients.snippet(args.client, home=home)
+    words = _words(args)
     if args.print:
-        print(shown, end="")
+        print(clients.snippet(args.client, words, home=home), end="")
         return 0
-    path = clients.install(args.client, home=home)
+    path = clients.install(args.client, words, home=home)
     if args.client in warming.HASTY:
-        tools = _toolsets(args.tools)
         try:
             prepare_home(served)
             warming.warm(served, _hello(args, tools), _opening(served, tools), args.client)
@@ -118,3 +120,15 @@ def _install(args: "Namespace", served: str) -> int:
     else:
         print(f"wrote bide into {path}; start {args.client} anew to use it")
     return 0
+
+
+def _words(args: "Namespace") -> list[str]:
+    """What a client is to start `bide` with: the same options, where they say anything."""
+    options = {
+        "--tools": None if args.tools == "core" else args.tools,
+        "--owner": args.owner,
+        "--patience": None if args.patience is None else f"{args.patience:g}",
+        "--scope": None if args.scope == "own" else args.scope,
+    }
+    words = [word for option, value in options.items() if value for word in (option, value)]
+    return ["mcp", *words, *(word for owner in args.shared for word in ("--shared", owner))]

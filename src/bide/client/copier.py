@@ -45,6 +45,8 @@ class Copier:
         self._handshake_ids: set[str] = set()
         self._calls: dict[str, bytes] = {}
         """Requests that the client still waits for, by id."""
+        self._checks: dict[str, bytes] = {}
+        """Requests that were answered from last time and that the daemon has not answered yet."""
         self._held = Held()
         self._had: set[str] = set()
         """Opening requests whose answer the client has had, so that another is for us alone."""
@@ -55,7 +57,7 @@ class Copier:
         self._poll.register(1, 0)
         while not (self._client.over and self._calls.keys() <= self._held.listens):
             # The first frames come before the daemon is looked for: what is known from last time need not wait for it.
-            if self._sock is None and (self._connected or self._handshake or self._calls):
+            if self._sock is None and (self._connected or self._handshake or self._checks or self._calls):
                 self._connect()
             for fd, _ in self._poll.poll():
                 if fd == 1:
@@ -86,9 +88,8 @@ class Copier:
                 if sock is None:
                     ensure_daemon(self._home)
                     continue
-                sock.sendall(
-                    self._greeting() + b"".join([*self._handshake, *self._held.lines(), *self._calls.values()])
-                )
+                said = [*self._handshake, *self._held.lines(), *self._checks.values(), *self._calls.values()]
+                sock.sendall(self._greeting() + b"".join(said))
             except DaemonUnavailable as error:
                 failure = error
             except OSError as error:
@@ -111,6 +112,7 @@ class Copier:
             if known is not None:
                 _write(known)
                 self._had.add(id_)
+                self._checks |= {id_: line} if method not in _HANDSHAKE else {}
             elif method not in _HANDSHAKE:
                 self._calls[id_] = line
                 self._held.from_client(id_, message, line)
@@ -118,7 +120,9 @@ class Copier:
             self._handshake.append(line)
             self._handshake_ids |= {id_} if id_ else set()
         elif method == "notifications/cancelled":
-            self._calls.pop(json.dumps(message.get("params", {}).get("requestId")), None)
+            cancelled = json.dumps(message.get("params", {}).get("requestId"))
+            self._calls.pop(cancelled, None)
+            self._held.cancelled(cancelled)
         self._send(line)
 
     def _send(self, line: bytes) -> None:
@@ -138,6 +142,7 @@ class Copier:
             _write(line)
             return
         self._calls.pop(id_, None)
+        self._checks.pop(id_, None)
         changed = self._opening.learn(id_, message)
         if id_ not in self._had:
             _write(line)
@@ -147,7 +152,7 @@ class Copier:
         if id_ in self._handshake_ids:
             _write(b"".join(self._held.begun_again()))
         if changed:
-            _write(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
+            _write(b"".join(self._held.tools_changed(handshake=bool(self._handshake))))
 
 
 class Lines:

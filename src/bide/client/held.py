@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+_TOOLS = "notifications/tools/list_changed"
 
 
 class Held:
@@ -27,6 +28,9 @@ class Held:
         self._subscribed: dict[str, tuple[str, bytes]] = {}
         """URIs and requests by the ids of the requests, before and after they were answered."""
         self._acknowledged: set[str] = set()
+        self._of_tools: dict[str, Json] = {}
+        """How what is said of the tools is stamped, for each listening request that wants to know."""
+        self._has_old_tools = False
         self._has_listed = False
 
     def from_client(self, id_: str, message: "Json", line: bytes) -> None:
@@ -42,6 +46,10 @@ class Held:
             self.listens.add(id_)
         elif method == "resources/list":
             self._has_listed = True
+
+    def cancelled(self, id_: str) -> None:
+        """The client listens no longer."""
+        self._of_tools.pop(id_, None)
 
     def lines(self) -> list[bytes]:
         """What the next daemon is asked for, beside what is not answered yet."""
@@ -64,20 +72,36 @@ class Held:
         """What a client of the handshake is told when another daemon has heard it."""
         return [_note("notifications/resources/list_changed", {})] if self._has_listed else []
 
+    def tools_changed(self, *, handshake: bool) -> list[bytes]:
+        """What a client is told whose tools are others than it was answered; who is not listening yet, when it does."""
+        if handshake:
+            return [_note(_TOOLS, {})]
+        self._has_old_tools = not self._of_tools
+        return [_note(_TOOLS, stamp) for stamp in self._of_tools.values()]
+
     def _renewed(self, message: "Json") -> list[bytes] | None:
         params: Json = message.get("params") or {}
         stamp: Json = params.get("_meta") or {}
         id_: object = stamp.get(_SUBSCRIPTION)
         key = json.dumps(id_)
-        if key not in self._acknowledged:
-            self._acknowledged.add(key)
-            return None
         meta: Json = {"_meta": {_SUBSCRIPTION: id_}}
         wanted: Json = params.get("notifications") or {}
-        notes = [_updated(uri, meta) for uri in wanted.get("resourceSubscriptions") or ()]
+        if key not in self._acknowledged:
+            self._acknowledged.add(key)
+            return self._begun(key, message, meta) if wanted.get("toolsListChanged") else None
+        notes = [_note(_TOOLS, meta)] if wanted.get("toolsListChanged") else []
+        notes += [_updated(uri, meta) for uri in wanted.get("resourceSubscriptions") or ()]
         if wanted.get("resourcesListChanged"):
             notes.append(_note("notifications/resources/list_changed", meta))
         return notes
+
+    def _begun(self, key: str, message: "Json", meta: "Json") -> list[bytes] | None:
+        """It wants to know of tools from here on: if they are others than it has, it is told at once."""
+        self._of_tools[key] = meta
+        if not self._has_old_tools:
+            return None
+        self._has_old_tools = False
+        return [_line(message), _note(_TOOLS, meta)]
 
 
 def _updated(uri: str, meta: "Json | None" = None) -> bytes:
@@ -85,5 +109,8 @@ def _updated(uri: str, meta: "Json | None" = None) -> bytes:
 
 
 def _note(method: str, params: "Json") -> bytes:
-    body = {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
+    return _line({"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})})
+
+
+def _line(body: "Json") -> bytes:
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"

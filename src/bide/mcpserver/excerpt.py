@@ -45,6 +45,11 @@ class Excerpt:
     """Ranges of bytes between `start` and `end` that are not shown."""
 
 
+def uncontrolled(text: str) -> str:
+    """Text without what would steer the terminal of whoever is shown it; its lines and carriage returns stay."""
+    return re.sub(_CONTROLS, lambda found: "\r" if found[0] == "\r" else "", _ESCAPES.sub("", text))
+
+
 def clean(text: str) -> str:
     """A line as a terminal would leave it: no escape sequences, and only what the last carriage return left."""
     plain = _ESCAPES.sub("", text).rstrip("\r")
@@ -92,13 +97,24 @@ def _folded(lines: list[Line], mark: str) -> list[Line]:
     return folded
 
 
-def excerpt(data: bytes, offset: int, budget: int, mark: str) -> Excerpt:
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What of a budget is for the head and what for the tail; the rest is for what looks like an error between them."""
+
+    head: float = 0.25
+    tail: float = 0.5
+
+
+BOTH_ENDS = Shares()
+
+
+def excerpt(data: bytes, offset: int, budget: int, mark: str, shares: Shares = BOTH_ENDS) -> Excerpt:
     """Head and tail within a budget of characters, with lines that look like an error in between kept in view."""
     lines = lines_of(data, offset, mark)
     end = offset + len(data)
     if sum(line.cost for line in lines) <= budget:
         return Excerpt("".join(f"{line.text}\n" for line in lines), offset, end)
-    kept = _chosen(lines, budget)
+    kept = _chosen(lines, budget, shares)
     parts: list[str] = []
     omitted: list[tuple[int, int]] = []
     at = 0
@@ -113,13 +129,29 @@ def excerpt(data: bytes, offset: int, budget: int, mark: str) -> Excerpt:
     return Excerpt("".join(parts), offset, end, tuple(omitted))
 
 
-def _chosen(lines: list[Line], budget: int) -> set[int]:
-    """A quarter for the head, a half for the tail, and what is left for what looks like an error between them."""
+def joined(top: Excerpt, bottom: Excerpt, mark: str) -> Excerpt:
+    """Two pieces of one stream as one, with what is left out between them said once."""
+    above, below = top.text, bottom.text
+    before, after = list(top.omitted), list(bottom.omitted)
+    first, last = top.end, bottom.start
+    if before and before[-1][1] == top.end:
+        first = before.pop()[0]
+        above = "".join(above.splitlines(keepends=True)[:-1])
+    if after and after[0][0] == bottom.start:
+        last = after.pop(0)[1]
+        below = "".join(below.splitlines(keepends=True)[1:])
+    gap = [(first, last)] if last > first else []
+    between = f"[{mark} bytes {first} to {last} left out]\n" if gap else ""
+    return Excerpt(above + between + below, top.start, bottom.end, (*before, *gap, *after))
+
+
+def _chosen(lines: list[Line], budget: int, shares: Shares) -> set[int]:
     kept: set[int] = set()
-    room = _take(lines, range(len(lines) - 1, -1, -1), budget // 2, kept)
-    room = _take(lines, range(len(lines)), room + budget // 4, kept)
+    head, tail = int(budget * shares.head), int(budget * shares.tail)
+    room = _take(lines, range(len(lines) - 1, -1, -1), tail, kept)
+    room = _take(lines, range(len(lines)), room + head, kept) if head else room
     errors = [index for index, line in enumerate(lines) if index not in kept and _ERROR.search(line.text)]
-    room += budget // 4
+    room += budget - head - tail
     for index in errors:
         if lines[index].cost + _MARKER > room:
             break

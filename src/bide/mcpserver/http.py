@@ -49,7 +49,8 @@ class Guarded:
         if scope["type"] != "http" or self._is_allowed(scope):
             await self._app(scope, receive, send)
             return
-        body = {"error": {"code": "unauthorized", "message": "give the token of this home; 'bide mcp url' shows it"}}
+        message = f"give the token that is in the file {TOKEN_FILE!r} of bide's home: 'Authorization: Bearer TOKEN'"
+        body = {"error": {"code": "unauthorized", "message": message}}
         await JSONResponse(body, 401, {"WWW-Authenticate": 'Bearer realm="bide"'})(scope, receive, send)
 
     def _is_allowed(self, scope: Scope) -> bool:

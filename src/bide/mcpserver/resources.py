@@ -14,7 +14,7 @@ from bide.api import Filter, Jobs
 from bide.mcpserver.scope import Own
 from bide.mcpserver.text import job_data, job_line
 from bide.mcpserver.toolsets import place
-from bide.model.errors import JobNotFound
+from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.output import Stream
@@ -60,12 +60,12 @@ _ONE = re.compile(r"(?P<scheme>job|session)://(?P<ref>[^/]+)(?:/(?P<stream>stdou
 
 
 def place_of(uri: str) -> Place:
-    """What a URI names. Raises JobNotFound if it can name nothing."""
+    """What a URI names. Raises BadRequest if it can name nothing."""
     if uri in _LISTS:
         return _LISTS[uri]
     found = _ONE.match(uri)
     if found is None or (found["scheme"] == "session" and found["stream"]):
-        raise JobNotFound(job=uri)
+        raise BadRequest(detail=f"no resource {uri!r}; there are {', '.join((*_LISTS, *TEMPLATES))}", field="uri")
     if found["scheme"] == "session":
         return Place(Kind.SESSION, found["ref"])
     if found["stream"]:
@@ -104,7 +104,7 @@ async def listed(jobs: Jobs, own: Own) -> list[Resource]:
 
 
 async def read(jobs: Jobs, own: Own, uri: str) -> tuple[str, str]:
-    """The kind and the text of a resource. Raises JobNotFound or SessionNotFound."""
+    """The kind and the text of a resource. Raises BadRequest, JobNotFound or SessionNotFound."""
     named = place_of(uri)
     if named.kind is Kind.OUTPUT:
         return _TEXT, await _tail(jobs, await own.job(named.ref), named.stream)

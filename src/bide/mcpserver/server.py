@@ -5,12 +5,9 @@ It and `protocol/` are the only importers of `mcp`, which takes a second to load
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -25,14 +22,14 @@ from bide.api import Jobs
 from bide.mcpserver import llmresources, patience, refusal, resources, riding, spelling, toolsets
 from bide.mcpserver.protocol import fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
+from bide.mcpserver.protocol.callers import known, over_http
 from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
 from bide.mcpserver.protocol.tasks import TaskMethods
-from bide.mcpserver.scope import SCOPES, Arrivals, Own
+from bide.mcpserver.scope import Arrivals, Own
 from bide.mcpserver.tasks import Tasks
 from bide.mcpserver.tool import Call, Caller, Tool, caller_of
 from bide.model import arguments
 from bide.model.errors import BadRequest, BideError, InternalError
-from bide.model.owners import owner_of
 from bide.model.schema import Json
 from bide.settings import Settings
 from bide.version import VERSION
@@ -58,7 +55,7 @@ class Door:
         self._toolsets = toolsets.made(settings)
         self._arrivals: dict[str, Arrivals] = {}
         self._tasks = TaskMethods(jobs, type(self).tasks(jobs), self._asked)
-        self._subscriptions = Subscriptions(jobs, group, lambda ctx: self._own(_known(ctx)), self._tasks.note)
+        self._subscriptions = Subscriptions(jobs, group, lambda ctx: self._own(known(ctx)), self._tasks.note)
         self.server: Server[Caller] = Served(
             "bide",
             version=VERSION,
@@ -73,7 +70,7 @@ class Door:
             on_subscriptions_listen=self._subscriptions.listen,
             on_list_prompts=fixed.list_prompts,
             on_get_prompt=fixed.get_prompt,
-            lifespan=_over_http,
+            lifespan=over_http,
         )
         self._tasks.serve(self.server, self._subscriptions)
 
@@ -93,8 +90,7 @@ class Door:
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
         """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""
-        asked = _known(ctx).toolsets
-        names = tuple(self._toolsets) if asked == ("all",) else asked
+        names = known(ctx).toolsets
         unknown = [name for name in names if name not in self._toolsets]
         if unknown:
             raise MCPError(code=types.INVALID_PARAMS, message=refusal.no_toolset(unknown[0], self._toolsets))
@@ -106,15 +102,15 @@ class Door:
         return found
 
     async def _list_tools(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        client, tools = _known(ctx).client, self._tools(ctx).values()
+        client, tools = known(ctx).client, self._tools(ctx).values()
         return types.ListToolsResult(tools=[results.listed(tool, client) for tool in tools if tool.listed])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        known = self._tools(ctx)
-        caller = _known(ctx)
-        tool = known.get(params.name) or known.get(spelling.meant(params.name))
+        tools = self._tools(ctx)
+        caller = known(ctx)
+        tool = tools.get(params.name) or tools.get(spelling.meant(params.name))
         if tool is None:
-            names = ", ".join(spelling.shown(name, caller.client) for name in known)
+            names = ", ".join(spelling.shown(name, caller.client) for name in tools)
             return results.refused("unknown_tool", f"no tool {params.name!r}; known are {names}")
         given: dict[str, Any] = params.arguments or {}
         wrong = arguments.fault(given, tool.schema)
@@ -122,15 +118,14 @@ class Door:
             return results.result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
         given = arguments.counted(given, tool.schema)
         call = self._asked(ctx)
-        taken = await self._tasks.taken(ctx, tool, call, given)
-        answer = taken if taken is not None else await self._told_answer(tool, call, given)
+        answer = await self._told_answer(ctx, tool, call, given)
         if not tool.reads_only:
             call.own.arrivals.ring()
         return answer
 
     def _asked(self, ctx: Any) -> Call:
         """A call as its tool knows it."""
-        caller = _known(ctx)
+        caller = known(ctx)
         return Call(
             jobs=self._jobs,
             own=self._own(caller),
@@ -142,12 +137,17 @@ class Door:
             longest=patience.longest(caller.client, caller.patience),
         )
 
-    async def _told_answer(self, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
+    async def _told_answer(self, ctx: Any, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
         rides = tool in self._toolsets["core"]
         try:
+            taken = await self._tasks.taken(ctx, tool, call, given)
+            if taken is not None:
+                return taken
             return results.result(
                 await riding.ridden(self._jobs.outbox, call, lambda: tool.act(call, given), rides=rides)
             )
+        except MCPError:
+            raise
         except BideError as error:
             return results.result(tool.refuse(error))
         except Exception as error:
@@ -159,8 +159,8 @@ class Door:
 
     async def _list_resources(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         await self._subscriptions.listed(ctx)
-        found = await resources.listed(self._jobs, self._own(_known(ctx)))
-        if _has_llm(ctx):
+        found = await resources.listed(self._jobs, self._own(known(ctx)))
+        if "llm" in known(ctx).toolsets:
             found += llmresources.LISTED
         return types.ListResourcesResult(
             resources=[
@@ -175,21 +175,16 @@ class Door:
             if uri.partition("://")[0] in llmresources.SCHEMES:
                 kind, text = await llmresources.read(self._jobs, uri)
             else:
-                kind, text = await resources.read(self._jobs, self._own(_known(ctx)), uri)
+                kind, text = await self._read(self._own(known(ctx)), uri)
         except BideError as error:
             raise not_found(ctx, uri, error) from error
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
 
-
-@contextlib.asynccontextmanager
-async def _over_http(_: Server[Caller]) -> AsyncGenerator[Caller]:
-    """Who calls over HTTP: a client of this user that says no more of itself than its name."""
-    yield Caller(owner="", client="", cwd=os.path.expanduser("~"), env=dict(os.environ), connection="")
-
-
-def _has_llm(ctx: Any) -> bool:
-    caller: Caller = ctx.lifespan_context
-    return "llm" in caller.toolsets
+    async def _read(self, own: Own, uri: str) -> tuple[str, str]:
+        with self._jobs.outbox.answering(own.owner) as told:
+            found = await resources.read(self._jobs, own, uri)
+            self._jobs.outbox.told(told)
+        return found
 
 
 async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
@@ -197,17 +192,3 @@ async def _quietly(act: Callable[[], Awaitable[object]]) -> None:
         await act()
     except BideError as error:
         log.info("what was to be done later came to nothing: %s", error)
-
-
-def _known(ctx: Any) -> Caller:
-    """The caller, with the name that its client gives itself."""
-    caller: Caller = ctx.lifespan_context
-    found = ctx.session.client_params
-    client = "mcp" if found is None else found.client_info.name
-    said: Mapping[str, str] = {} if ctx.request is None else ctx.request.headers
-    cwd = said.get("bide-folder", caller.cwd)
-    owner = said.get("bide-owner") or caller.owner or owner_of(client, cwd)
-    scope = said.get("bide-scope", caller.scope)
-    tools = tuple(name.strip() for name in said.get("bide-tools", "").split(",") if name.strip()) or caller.toolsets
-    granted = scope if scope in SCOPES else "own"
-    return replace(caller, client=client, cwd=cwd, owner=owner, scope=granted, toolsets=tools)

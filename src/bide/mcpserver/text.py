@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bide.api import Jobs
-from bide.mcpserver.excerpt import Excerpt, excerpt
+from bide.mcpserver.excerpt import Excerpt, Shares, excerpt, joined
 from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.output import Slice, Stream
-from bide.model.phase import Ended, Running
+from bide.model.phase import Ended, Reason, Running
 from bide.model.schema import Json
 from bide.model.units import show_duration, show_size
 from bide.model.words import called, ended_how, missing
@@ -21,6 +21,8 @@ BUDGET = 2000
 CHARS_PER_TOKEN = 4
 WAITING_IS_FREE = "It goes on by itself; waiting costs nothing, so do not poll."
 _COMMAND_MAX = 80
+_SAY_HOW_LONG = (Reason.TIMED_OUT, Reason.SPAWN_FAILED, Reason.LOST)
+"""Ends that say how long it took, or of which that says nothing."""
 
 
 def job_line(job: Job) -> str:
@@ -28,7 +30,9 @@ def job_line(job: Job) -> str:
     body = job_to_json(job)
     what = called(body)
     if isinstance(job.phase, Ended):
-        sentence = f"{what} {ended_how(body)} after {show_duration(body['duration_ms'] or 0)}"
+        sentence = f"{what} {ended_how(body)}"
+        if job.phase.end.reason not in _SAY_HOW_LONG:
+            sentence = f"{sentence} after {show_duration(body['duration_ms'] or 0)}"
         lost = missing(body)
         return f"{sentence}; {lost}" if lost else sentence
     if isinstance(job.phase, Running):
@@ -68,12 +72,9 @@ async def _both_ends(jobs: Jobs, job: Job, head: Slice, room: int, mark: str) ->
     """More than fits into memory for one answer: the first and the last of it, and what is between named."""
     start = max(head.size - max(room, 4096) * 4, head.next)
     last = await jobs.read(job.id, stream=head.stream, offset=start, limit=head.size - start)
-    top = excerpt(head.data, head.offset, room // 4, mark)
-    bottom = excerpt(last.data, last.offset, room - room // 4, mark)
-    between = f"[{mark} bytes {head.next} to {last.offset} left out]\n" if last.offset > head.next else ""
-    gap = ((head.next, last.offset),) if between else ()
-    whole = Excerpt(top.text + between + bottom.text, head.offset, last.next, (*top.omitted, *gap, *bottom.omitted))
-    return fenced(whole, last, mark)
+    top = excerpt(head.data, head.offset, room // 3, mark, Shares(head=0.75, tail=0.0))
+    bottom = excerpt(last.data, last.offset, room - room // 3, mark, Shares(head=0.0, tail=0.75))
+    return fenced(joined(top, bottom, mark), last, mark)
 
 
 def fenced(shown: Excerpt, found: Slice, mark: str) -> tuple[str, Json]:

@@ -130,3 +130,5 @@ class Tool:
     """Starts the job of a call whose client takes a task for it; `None` where the call is answered at once."""
     needs_task: bool = False
     """Whether only such clients can call it."""
+    timed: Callable[[Json], bool] = lambda _: False
+    """Whether a call says itself when it is to be answered; it is a task only for clients that ask for one."""

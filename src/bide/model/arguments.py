@@ -63,14 +63,22 @@ def counted(value: Any, schema: Schema) -> Any:
 
 def _fault(value: object, schema: Schema, path: str) -> Fault | None:
     if "anyOf" in schema:
-        faults = [_fault(value, one, path) for one in schema["anyOf"]]
-        return None if None in faults else _must(path, f"be {_wanted(schema)}, not {_shown(value)}")
+        return _choice_fault(value, schema, path)
     kind, fits = _TYPES[schema["type"]]
     if not fits(value):
         return _must(path, f"be {kind}, not {_shown(value)}")
     if "enum" in schema and value not in schema["enum"]:
         return _must(path, f"be one of {', '.join(map(str, schema['enum']))}, not {_shown(value)}")
     return _content_fault(value, schema, path)
+
+
+def _choice_fault(value: object, schema: Schema, path: str) -> Fault | None:
+    """What is wrong with a value that may be of several types: if one of them fits, what else it must be."""
+    faults = {one["type"]: _fault(value, one, path) for one in schema["anyOf"]}
+    if None in faults.values():
+        return None
+    near = [fault for kind, fault in faults.items() if _TYPES[kind][1](value)]
+    return near[0] if len(near) == 1 else _must(path, f"be {_wanted(schema)}, not {_shown(value)}")
 
 
 def _content_fault(value: object, schema: Schema, path: str) -> Fault | None:

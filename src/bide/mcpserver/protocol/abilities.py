@@ -23,11 +23,12 @@ class Served(Server[Caller]):
         *,
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
-        """Tasks are a capability of its own in 2025-11-25, and an extension after that."""
+        """Tasks are a capability of its own in 2025-11-25, and an extension after that. Prompts never change."""
         if protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return super().get_capabilities(
+            found = super().get_capabilities(
                 notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
             )
+            return found.model_copy(update={"prompts": types.PromptsCapability(list_changed=False)})
         told = NotificationOptions(resources_changed=True, tools_changed=True)
         found = super().get_capabilities(told, experimental_capabilities, {})
         return found.model_copy(update={"tasks": CAPABILITY, "extensions": None})

@@ -9,11 +9,12 @@ from mcp.shared.exceptions import MCPError
 
 from bide.mcpserver import llmresources, resources
 from bide.mcpserver.prompts import PROMPTS
+from bide.mcpserver.protocol.callers import known
 
 
 async def list_templates(ctx: Any, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
     """Where resources are that are not listed one by one."""
-    more = llmresources.TEMPLATES if "llm" in ctx.lifespan_context.toolsets else {}
+    more = llmresources.TEMPLATES if "llm" in known(ctx).toolsets else {}
     return types.ListResourceTemplatesResult(
         resource_templates=[
             types.ResourceTemplate(uri_template=uri, name=name, description=description, mime_type=kind)
@@ -43,8 +44,8 @@ async def get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetP
     """A prompt, filled."""
     prompt = next((prompt for prompt in PROMPTS if prompt.name == params.name), None)
     if prompt is None:
-        known = ", ".join(prompt.name for prompt in PROMPTS)
-        raise MCPError(code=types.INVALID_PARAMS, message=f"no prompt {params.name!r}; known are {known}")
+        names = ", ".join(prompt.name for prompt in PROMPTS)
+        raise MCPError(code=types.INVALID_PARAMS, message=f"no prompt {params.name!r}; known are {names}")
     given = params.arguments or {}
     missing = [place for place in prompt.places if not given.get(place)]
     if missing:

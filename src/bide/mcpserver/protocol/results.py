@@ -5,6 +5,7 @@ from __future__ import annotations
 import mcp_types as types
 
 from bide.mcpserver import spelling
+from bide.mcpserver.excerpt import uncontrolled
 from bide.mcpserver.tool import Answer, Tool, sendable
 
 
@@ -30,7 +31,7 @@ def result(answer: Answer) -> types.CallToolResult:
     """An answer, as text and as data."""
     answer = sendable(answer)
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
+        content=[types.TextContent(type="text", text=uncontrolled(answer.text))],
         structured_content=answer.data,
         is_error=answer.is_error,
     )

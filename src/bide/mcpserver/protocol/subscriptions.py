@@ -22,6 +22,8 @@ from bide.model.errors import BideError
 _NOT_FOUND = -32002
 _STATE = "bide.watches"
 _LIST = "list"
+_NOBODY = ""
+"""Who is told of a job by a watch: that something changed is not yet what."""
 
 Notes = Callable[[Any, str], Awaitable[tuple[Watch, Callable[[], Awaitable[tuple[str, dict[str, Any]]]]] | None]]
 """A watch of a task and what is told of it; `None` if this client is not told."""
@@ -44,7 +46,8 @@ class Subscriptions:
         uri = str(params.uri)
         if uri not in _held(ctx):
             try:
-                watch = await changes.begin(self._jobs, self._own(ctx), uri)
+                with self._jobs.outbox.answering(_NOBODY):
+                    watch = await changes.begin(self._jobs, self._own(ctx), uri)
             except BideError as error:
                 raise not_found(ctx, uri, error) from error
             self.hold(ctx, uri, watch, lambda: ctx.session.send_resource_updated(uri))
@@ -68,7 +71,7 @@ class Subscriptions:
         scope = _held(ctx)[name] = anyio.CancelScope()
 
         async def act() -> None:
-            with scope:
+            with scope, self._jobs.outbox.answering(_NOBODY):
                 await changes.quietly(watch, tell)
 
         self._group.start_soon(act)
@@ -77,6 +80,12 @@ class Subscriptions:
 
     async def listen(self, ctx: Any, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         """Say what it will be told of, and tell it until it goes away."""
+        with self._jobs.outbox.answering(_NOBODY):
+            return await self._listen(ctx, params)
+
+    async def _listen(
+        self, ctx: Any, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
         meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         honored, watches = await self._begun(ctx, params.notifications)
 
@@ -117,8 +126,9 @@ class Subscriptions:
                 watches.append((found[0], partial(_task, found[1])))
                 tasks.append(str(task))
         honored = types.SubscriptionFilter(
-            tools_list_changed=wanted.tools_list_changed or None,
-            prompts_list_changed=wanted.prompts_list_changed or None,
+            # Tools change with the daemon only: a stream over HTTP does not live to see it, on stdio the copier tells of it.
+            tools_list_changed=(ctx.request is None and wanted.tools_list_changed) or None,
+            prompts_list_changed=None,
             resources_list_changed=wanted.resources_list_changed or None,
             resource_subscriptions=uris or None,
             **({"taskIds": tasks} if tasks else {}),

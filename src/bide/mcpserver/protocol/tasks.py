@@ -65,34 +65,42 @@ class TaskMethods:
             given = forms.given(ctx)
             forms.check_header(ctx)
             try:
-                return await act(ctx, era, given)
+                return await self._telling(self._call(ctx), lambda: act(ctx, era, given))
             except BideError as error:
                 raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
 
         server.add_request_handler(method, types.RequestParams, answer)
 
+    async def _telling(self, call: Call, act: Callable[[], Awaitable[Json]]) -> Json:
+        """What is answered here tells the caller of its own jobs, and nobody of another's."""
+        with self._jobs.outbox.answering(call.caller.owner) as told:
+            answer = await act()
+            self._jobs.outbox.told(told)
+        return answer
+
     # A call that may become a task
 
     async def taken(self, ctx: Any, tool: Tool, call: Call, given: Json) -> Any:
-        """The task that a call becomes, or its result if that is there at once; `None` if the call is to be answered."""
+        """The task that a call becomes, or its result if that is there at once; `None` if the call is to be answered.
+
+        Raises BideError as the tool does.
+        """
         era = forms.era(ctx)
         asked = forms.asked(ctx)
         if asked and tool.task is None:
             raise MCPError(
                 code=types.METHOD_NOT_FOUND, message=f"{tool.name!r} is answered at once; call it without 'task'"
             )
-        if tool.task is None or not (asked or (era is Era.EXTENSION and forms.declared(ctx))):
+        ours = era is Era.EXTENSION and forms.declared(ctx) and not tool.timed(given)
+        if tool.task is None or not (asked or ours):
             if tool.needs_task and era is Era.EXTENSION:
                 raise forms.undeclared(tool.name)
             return None
-        try:
-            job = await tool.task(call, given)
-            if job is not None and not asked:
-                job = await self._tasks.settled(job)
-                if isinstance(job.phase, Ended):
-                    return results.result(await self._tasks.result(call, job))
-        except BideError as error:
-            return results.result(tool.refuse(error))
+        job = await tool.task(call, given)
+        if job is not None and not asked:
+            job = await self._tasks.settled(job)
+            if isinstance(job.phase, Ended):
+                return results.result(await self._tasks.result(call, job))
         if job is None and asked:
             raise MCPError(
                 code=types.INVALID_PARAMS,
@@ -210,8 +218,11 @@ class TaskMethods:
         except BideError:
             return None
 
+        async def now() -> Json:
+            return await self.detailed(ctx, call, await call.own.job(job.id))
+
         async def told() -> tuple[str, Json]:
-            return "notifications/tasks", await self.detailed(ctx, call, await call.own.job(job.id))
+            return "notifications/tasks", await self._telling(call, now)
 
         watched = await changes.job_watch(self._jobs, job)
 

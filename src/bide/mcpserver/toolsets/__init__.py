@@ -8,6 +8,9 @@ from bide.mcpserver.toolsets.process.tools import ProcessTools
 from bide.mcpserver.toolsets.sessions import SessionTools
 from bide.settings import Settings
 
+NAMES = ("core", "job", "sessions", "process", "handles", "llm")
+"""All there are."""
+
 
 def made(settings: Settings | None = None) -> dict[str, tuple[Tool, ...]]:
     """Every toolset by its name; what they remember is for as long as the daemon lives."""

@@ -173,6 +173,7 @@ TOOLS = (
         runs.run,
         destructive=True,
         task=runs.begin,
+        timed=lambda given: "wait" in given,
     ),
     AWAIT,
     Tool(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from bide.api import Filter
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.mcpserver.toolsets.jobtext import INLINE, PREVIEW, error_text, label_of
+from bide.mcpserver.toolsets.jobtext import INLINE, PREVIEW, error_text, fenced, label_of
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
@@ -258,7 +258,8 @@ def _outcome(one: Json) -> str:
 def _settled(row: Json) -> list[str]:
     parts = [f"### {row['id']} [{row['type']}] — {row['status']}", f"Label: {row['label']}"]
     if row.get("resultText"):
-        parts += ["```", row["resultText"].rstrip("\n"), "```"]
+        parts += fenced(row["resultText"])
     if row.get("errorText"):
-        parts.append(f"Error: {row['errorText']}")
+        has_output = "\n" in row["errorText"]
+        parts += ["Error:", *fenced(row["errorText"])] if has_output else [f"Error: {row['errorText']}"]
     return [*parts, ""]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.phase import Ended, Reason
@@ -16,6 +18,12 @@ def label_of(command: str) -> str:
     """The command on one line, at most 120 characters."""
     line = " ".join(command.split())
     return line if len(line) <= LABEL_MAX else f"{line[: LABEL_MAX - 3]}..."
+
+
+def fenced(text: str) -> list[str]:
+    """What a job wrote, as lines between fences longer than any that it wrote: it cannot pose as a section of ours."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return [fence, text.rstrip("\n"), fence]
 
 
 def error_text(job: Job, output: str) -> str:

@@ -17,6 +17,7 @@ from bide.model.limits import Limits
 from bide.model.output import Stream
 from bide.model.phase import Ended
 from bide.model.request import Request
+from bide.model.results import Ran
 from bide.model.schema import Json
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
@@ -42,28 +43,34 @@ async def run(call: Call, given: Json) -> Answer:
     """Start a job; answer with its end, or with the job and the next call."""
     if "until" in given and given.get("background"):
         raise BadRequest(detail="a background run answers at once; leave 'until' or 'background' out")
-    if "session" in given:
-        await call.own.session(given["session"])
-    # Always in the background for the engine, so that a cancelled call leaves it alone; in a session it counts as what it is.
-    ran = await call.jobs.run(replace(_request(call, given), followed=not given.get("background")))
-    call.own.arrivals.ring()
+    ran = await _ran(call, given)
     # Said again after a daemon's death, a call finds the job that it started itself.
     joined = ran.joined and ran.job.key != call.key
+    budget = given.get("budget", text.BUDGET)
     if given.get("background"):
-        return await _started(ran.job, joined=joined)
+        if isinstance(ran.job.phase, Ended):
+            return await _told(call, Waited((ran.job,), "ended"), budget, joined=joined)
+        return _started(ran.job, joined=joined)
     seconds = min(given.get("wait", patience.deadline(call.caller.client, call.caller.patience)), call.longest)
     until = _until(given.get("until", {}))
     waited = await wait_reporting(call, [ran.job.id], Mode.ALL, until, timedelta(seconds=seconds))
-    return await _told(call, waited, given.get("budget", text.BUDGET), joined=joined)
+    return await _told(call, waited, budget, joined=joined)
 
 
 async def begin(call: Call, given: Json) -> Job | None:
     """Start the job of a call whose client takes a task for it; `None` where the answer comes at once in any case."""
     if given.get("background") or "until" in given:
         return None
-    ran = await call.jobs.run(replace(_request(call, given), followed=True))
+    return (await _ran(call, given)).job
+
+
+async def _ran(call: Call, given: Json) -> Ran:
+    if "session" in given:
+        await call.own.session(given["session"])
+    # Always in the background for the engine, so that a cancelled call leaves it alone; in a session it counts as what it is.
+    ran = await call.jobs.run(replace(_request(call, given), followed=not given.get("background")))
     call.own.arrivals.ring()
-    return ran.job
+    return ran
 
 
 async def told(call: Call, job: Job) -> Answer:
@@ -103,7 +110,7 @@ def _request(call: Call, given: Json) -> Request:
     )
 
 
-async def _started(job: Job, *, joined: bool) -> Answer:
+def _started(job: Job, *, joined: bool) -> Answer:
     said, following = text.next_call("await", jobs=[job.id])
     first = f"joined {text.job_line(job)}" if joined else f"started {text.job_line(job)}"
     words_ = f"{first}. {text.WAITING_IS_FREE} For its end: {said}"
