@@ -30,6 +30,8 @@ class AskFacts:
     """1 for the first, 2 for the one that was made when that failed, and so on."""
     retry_of: str | None = None
     """The job of the attempt before."""
+    unknown_model: str | None = None
+    """The model that was asked for first, which the CLI did not know."""
     recorded: bool = True
     """Something of it is kept beside the job: what it used, how it ended, its conversation."""
 

@@ -20,6 +20,8 @@ class Fault(StrEnum):
     """Nobody is logged in, or no longer."""
     USAGE_LIMIT = "usage_limit"
     """The account's limit is reached, or the provider wants fewer requests."""
+    MODEL = "unknown_model"
+    """The CLI, or its service, does not know the model that was asked for."""
     TRANSIENT = "transient"
     """The connection failed; asking again may help."""
     TIMEOUT = "timeout"

@@ -19,17 +19,21 @@ def is_transient(answer: Answer) -> bool:
 
     A timeout, silence or too much output that we ended it for would only come again; a CLI's own 124 may not.
     """
-    job = answer.job
-    if (
-        answer.status is not Status.FAILED
-        or not isinstance(job.phase, Ended)
-        or job.phase.end.reason is not Reason.EXITED
-    ):
-        return False
-    reading = answer.reading
-    if reading.tools or (reading.text and reading.text != reading.error):
-        return False
-    return answer.fault is Fault.TRANSIENT or answer.exit_code == _OWN_TIMEOUT
+    return _did_nothing(answer) and (answer.fault is Fault.TRANSIENT or answer.exit_code == _OWN_TIMEOUT)
+
+
+def wants_other_model(answer: Answer) -> bool:
+    """Whether the CLI did not know the model that was asked for, and no other was tried yet."""
+    facts = answer.job.spec.ask
+    asked = facts is not None and facts.model is not None and facts.unknown_model is None
+    return asked and answer.fault is Fault.MODEL and _did_nothing(answer)
+
+
+def _did_nothing(answer: Answer) -> bool:
+    """Whether it failed by itself before it answered or used a tool."""
+    phase, reading = answer.job.phase, answer.reading
+    failed = answer.status is Status.FAILED and isinstance(phase, Ended) and phase.end.reason is Reason.EXITED
+    return failed and not reading.tools and (not reading.text or reading.text == reading.error)
 
 
 def pause(attempt: int, first: timedelta) -> timedelta:
