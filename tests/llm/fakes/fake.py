@@ -4,7 +4,7 @@ What it is, is its name; what it does, FAKE_MODE: `ok`, `slow` (says something, 
 without a word), `flood`, `crash`, `linger` (stays after its result), `limited`, `loggedout`, `empty`, `wrong` (leaves with
 3 after a good result), `error` (leaves with 0 after a bad one), `late` (writes when it is told to end), `garbage`, `flaky` (the
 line fails for the first FAKE_FAILURES starts, with FAKE_STATUS), `halfway` (the line fails after a tool was used), `nomodel` (it knows
-no model but its own).
+no model but its own), `busy` (computes for ever).
 FAKE_LOG is a file that gets one line of JSON for each start. FAKE_MODE_CODEX is for codex alone, and FAKE_SAY_CODEX what it answers.
 """
 
@@ -134,6 +134,8 @@ def end(text: str, session: str, error: str = "") -> None:
 
 def hold() -> None:
     """Wait until the test opens the gate, or for ever."""
+    while MODE == "busy":
+        pass
     gate = os.environ.get("FAKE_GATE")
     if gate:
         fd = os.open(gate, os.O_RDONLY)
@@ -186,7 +188,7 @@ def refuse_model(model: str) -> int:
 def act(text: str, session: str) -> int:
     if MODE in ("limited", "loggedout", "crash", "halfway") or is_down():
         return fail(session)
-    if MODE == "silent":
+    if MODE in ("silent", "busy"):
         hold()
     if MODE == "empty":
         return 0

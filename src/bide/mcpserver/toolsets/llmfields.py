@@ -14,7 +14,7 @@ from bide.model.schema import Json, flag, number, text, whole, words
 
 CLIS = ("claude", "codex", "gemini", "grok", "mistral")
 SERVERS = ["sqry"]
-"""The MCP servers that a request is said to want where it names none."""
+"""The MCP servers that a request wants where it names none, if the operator has described them."""
 
 _TOOLS = {"allowedTools": words(), "disallowedTools": words()}
 _TURNS = {"maxTurns": whole("", minimum=1, maximum=10_000)}
@@ -130,7 +130,8 @@ def asked(call: Call, cli: str, given: Json, *, background: bool) -> Ask:
         full_auto=bool(given.get("fullAuto")),
         format=given.get("outputFormat"),
         options=options,
-        mcp_servers=tuple(given.get("mcpServers", ())),
+        mcp_servers=tuple(given.get("mcpServers", SERVERS)),
+        mcp_optional="mcpServers" not in given,
         optimize=bool(given.get("optimizePrompt")),
         correlation_id=given.get("correlationId"),
         fresh=bool(given.get("forceRefresh")),

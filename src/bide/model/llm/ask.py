@@ -50,6 +50,7 @@ class AskOptions(TypedDict, total=False):
     format: str | None
     options: Mapping[str, Any]
     mcp_servers: tuple[str, ...]
+    mcp_optional: bool
     optimize: bool
     correlation_id: str | None
     fresh: bool
@@ -89,6 +90,8 @@ class Ask:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What only this CLI has, by the names of docs/llm.md."""
     mcp_servers: tuple[str, ...] = ()
+    mcp_optional: bool = False
+    """Of the MCP servers only those that are described, and not a word of the others."""
     optimize: bool = False
     """Leave out blanks of the prompt that say nothing."""
     correlation_id: str | None = None

@@ -30,6 +30,7 @@ _ASK: dict[str, fields.Kind] = {
     "format": fields.is_text,
     "options": fields.is_object,
     "mcp_servers": fields.is_words,
+    "mcp_optional": fields.is_flag,
     "optimize": fields.is_flag,
     "correlation_id": fields.is_text,
     "fresh": fields.is_flag,

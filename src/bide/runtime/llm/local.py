@@ -18,12 +18,12 @@ from bide.model.llm import caches
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.choices import group_of
-from bide.model.llm.programs import Health, Models, Program, Upgrade
+from bide.model.llm.programs import Health, Models, Process, Program, Upgrade
 from bide.model.request import Request
 from bide.runtime import starting
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
-from bide.runtime.llm import asking, gate, lingering
+from bide.runtime.llm import asking, gate, lingering, processes, turns
 from bide.runtime.llm import programs as found_programs
 from bide.runtime.llm.asking import Desk
 from bide.runtime.llm.conversations import LocalConversations
@@ -55,6 +55,7 @@ class LocalLlm:
     def _watch(self, live: Live) -> None:
         if live.job.spec.ask is not None and not live.ended:
             lingering.watch(self._core, live, self._core.settings.llm.linger)
+            turns.watch(self._core, live, self._core.settings.llm.queue_timeout)
 
     async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
         """See beside.Llm.ask."""
@@ -117,6 +118,10 @@ class LocalLlm:
             self._retrying.health(cli, queue.busy.get(group_of(cli), 0), waiting.get(group_of(cli), 0))
             for cli in known.clis()
         )
+
+    async def processes(self, *, owner: str | None = None) -> tuple[Process, ...]:
+        """See beside.Llm.processes."""
+        return await processes.processes(self._core, owner)
 
     async def models(self, cli: str | None = None) -> tuple[Models, ...]:
         """See beside.Llm.models."""

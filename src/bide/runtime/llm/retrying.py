@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from concurrent.futures import Future
 from dataclasses import replace
+from datetime import timedelta
 
 from bide.keeper import services as record
 from bide.keeper import told
@@ -31,12 +32,15 @@ from bide.store.faults import DatabaseCorrupt
 
 log = logging.getLogger(__name__)
 
+_LATELY = timedelta(hours=1)
+"""What was asked before that says nothing of how a CLI does."""
+
 
 class Retrying:
     """Decides what comes after each attempt."""
 
     def __init__(self, core: Core) -> None:
-        """Every CLI is thought well of at first."""
+        """Every CLI is thought of as its last requests tell."""
         self._core = core
         self._breakers: dict[str, Breaker] = {}
 
@@ -133,7 +137,11 @@ class Retrying:
 
     def breaker(self, cli: str) -> Breaker:
         """How a CLI has done lately."""
-        return self._breakers.get(cli, Breaker())
+        if cli not in self._breakers:
+            chosen = self._core.settings.llm
+            told = self._core.store.llm.outcomes(cli, now() - max(_LATELY, 2 * chosen.breaker_rest))
+            self._breakers[cli] = retry.remembered(told, chosen.breaker_failures)
+        return self._breakers[cli]
 
     def refusal(self, cli: str) -> CliResting | None:
         """Why a CLI is not to be asked now; `None` if it may be."""
@@ -146,14 +154,13 @@ class Retrying:
     def began(self, job: Job) -> None:
         """A request was made; it may be the one that tries whether a CLI works again."""
         facts = answers.facts_of(job)
-        if facts.cli in self._breakers:
-            self._breakers[facts.cli] = self._breakers[facts.cli].tried(facts.correlation_id, now())
+        self._breakers[facts.cli] = self.breaker(facts.cli).tried(facts.correlation_id, now())
 
     def ended(self, found: Answer) -> None:
         """A request is over: what that says of its CLI, unless it failed in a way that is counted elsewhere."""
         self._core.stopping.discard(found.job.id)
-        if found.cli in self._breakers and isinstance(found.job.phase, Ended) and not retry.is_transient(found):
-            over = self._breakers[found.cli].ended(found.correlation_id, reached=retry.reached(found))
+        if isinstance(found.job.phase, Ended) and not retry.is_transient(found):
+            over = self.breaker(found.cli).ended(found.correlation_id, reached=retry.reached(found))
             self._breakers[found.cli] = over
 
     def health(self, cli: str, running: int, waiting: int) -> Health:
