@@ -77,6 +77,9 @@ def common(asked: Asked, given: Json, servers: list[str]) -> Json:
         }
     if answer.notes:
         body["warnings"] = warnings(answer)
+    facts = answer.job.spec.ask
+    if facts is not None and facts.worktree is not None:
+        body["worktree"] = facts.worktree
     if answer.cli == "gemini":
         body["resumable"] = "sessionId" in given
     return body

@@ -17,6 +17,8 @@ BOOKKEEPING = "gw-"
 """What ids begin with that name a conversation for us alone, and that no CLI knows."""
 IDLE_LEAST, IDLE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,199}\Z")
+_TREE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}\Z")
+_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@^~-]{0,199}\Z")
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/\[\]+-]{0,199}\Z")
 
 
@@ -35,6 +37,16 @@ class Policy(StrEnum):
     STRICT = "strict"
     BALANCED = "balanced"
     PERMISSIVE = "permissive"
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A working tree of its own, beside the caller's, on a branch of its own."""
+
+    name: str | None = None
+    """What it and its branch are called; made of the request if not given, so that equal requests have the same."""
+    ref: str | None = None
+    """What it begins with; what the caller's has checked out if not given."""
 
 
 class AskOptions(TypedDict, total=False):
@@ -59,6 +71,7 @@ class AskOptions(TypedDict, total=False):
     deadline: timedelta | None
     background: bool
     cwd: str | None
+    worktree: Worktree | None
     env: Mapping[str, str]
     base_env: Mapping[str, str] | None
     owner: str | None
@@ -106,6 +119,8 @@ class Ask:
     background: bool = False
     """Do not wait for the answer at all."""
     cwd: str | None = None
+    worktree: Worktree | None = None
+    """Work there instead of in the caller's files; it stays when the request is over."""
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     base_env: Mapping[str, str] | None = None
     owner: str | None = None
@@ -142,7 +157,16 @@ def check(ask: Ask) -> None:
     if ask.owner is not None:
         check_owner(ask.owner)
     check_env(ask.env)
+    if ask.worktree is not None:
+        _check_worktree(ask.worktree)
     _check_conversation(ask)
+
+
+def _check_worktree(tree: Worktree) -> None:
+    if tree.name is not None and not _TREE.match(tree.name):
+        raise BadRequest(detail=f"{tree.name!r} cannot be a worktree; it has 1 to 64 letters, digits and . _ -")
+    if tree.ref is not None and not _REF.match(tree.ref):
+        raise BadRequest(detail=f"{tree.ref!r} cannot be a ref; name a branch, tag or commit, or leave it out")
 
 
 def _check_conversation(ask: Ask) -> None:

@@ -30,6 +30,7 @@ from bide.runtime.llm.conversations import LocalConversations
 from bide.runtime.llm.programs import OWNER, Programs, search_path
 from bide.runtime.llm.recording import Recorder
 from bide.runtime.llm.retrying import Retrying
+from bide.runtime.llm.worktrees import Worktrees
 
 _WINDOW = timedelta(hours=24)
 _EVER = timedelta(days=3650)
@@ -45,6 +46,7 @@ class LocalLlm:
         self._programs = Programs(core)
         self._retrying = Retrying(core)
         self._recorder = Recorder(core, self._retrying)
+        self._desk = Desk(self._programs, self._recorder, self._retrying, Worktrees(core))
         self.conversations: LocalConversations = LocalConversations(core)
         self._recorder.take_up()
         table = core.keeping.table
@@ -64,7 +66,7 @@ class LocalLlm:
 
     async def ask_once(self, asked: Ask, key: str | None = None) -> Asked:
         """Ask; with the same key a second time, be told of the first."""
-        return await asking.ask(self._core, Desk(self._programs, self._recorder, self._retrying), asked, key)
+        return await asking.ask(self._core, self._desk, asked, key)
 
     async def answer(self, job: str, *, owner: str | None = None) -> Answer:
         """See beside.Llm.answer."""
