@@ -111,6 +111,7 @@ async def test_bad_input_is_one_clear_sentence_and_starts_nothing(ai: Agent, fak
         ("grok_request", {"prompt": "x", "sessionId": "gw-1"}, "for bookkeeping only"),
         ("mistral_request", {"prompt": "x", "outputFormat": "xml"}, "cannot write 'xml'"),
         ("llm_job_result", {"jobId": "nothing", "maxChars": 999}, "at least 1000"),
+        ("llm_job_result", {"jobId": "nothing", "maxChars": 2_000_001}, "at most 2000000"),
         ("llm_request_result", {"correlationId": "nothing"}, "no job"),
     ):
         answer = await ai.ask(tool, **arguments)
