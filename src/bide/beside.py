@@ -15,7 +15,7 @@ from bide.model.job import Job
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.conversation import Conversation
-from bide.model.llm.programs import Health, Models, Program, Upgrade
+from bide.model.llm.programs import Health, Models, Process, Program, Upgrade
 from bide.model.notice import Message, Outlook, Told
 from bide.model.results import Group, Ran, SessionEnded, SessionStarted
 from bide.model.retention import Collected
@@ -167,6 +167,10 @@ class Llm(Protocol):
 
     async def health(self) -> tuple[Health, ...]:
         """How each CLI does: whether it is asked or was given a rest, and how many of its requests run and wait."""
+        ...
+
+    async def processes(self, *, owner: str | None = None) -> tuple[Process, ...]:
+        """How the processes of running requests do at this moment, of an owner or of all."""
         ...
 
     async def models(self, cli: str | None = None) -> tuple[Models, ...]:

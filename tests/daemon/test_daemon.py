@@ -138,7 +138,7 @@ async def test_the_stop_route_says_how_many_run_on(home: Path, gate: Gate) -> No
 
 
 async def test_the_stop_route_ends_the_jobs_if_asked(home: Path) -> None:
-    """Checklist 263: no orphan is left."""
+    """Checklist 228, 263: no orphan is left."""
     async with homes.remote(home) as jobs:
         script = "(setsid sleep 1000 &) ; echo up; while :; do sleep 0.05; done"
         job = (await jobs.run(script, background=True)).job.id

@@ -31,7 +31,7 @@ REVIEW = "Review this. End with APPROVED or NOT APPROVED."
         (Wanted("claude", "Do not use any tools."), 0),
     ],
 )
-def test_what_speaks_against_a_request_adds_up(wanted: Wanted, score: int) -> None:
+def test_250_what_speaks_against_a_request_adds_up(wanted: Wanted, score: int) -> None:
     decision = decide(wanted, Policy.BALANCED)
     assert decision.score == score
     assert bool(decision.reasons) == bool(score)
@@ -55,7 +55,7 @@ def test_a_policy_lets_through_up_to_its_score(policy: Policy, wanted: Wanted, s
     assert decision.status == ("approved" if decision.approved else "denied")
 
 
-def test_the_thresholds_are_those_of_the_seed() -> None:
+def test_250_the_thresholds_are_those_of_the_seed() -> None:
     assert [MOST[policy] for policy in (Policy.STRICT, Policy.BALANCED, Policy.PERMISSIVE)] == [2, 5, 7]
 
 

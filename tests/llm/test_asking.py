@@ -1,6 +1,7 @@
 """A request to an LLM's command line is a job (184, 190, 192, 196, 197), locally and over the socket."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from bide.model.errors import BadRequest
 from bide.model.llm.answer import Fault, Status
 from bide.model.llm.prompt import Parts
 from bide.model.phase import Ended
+from bide.settings import Settings
 
 CLIS = list(PROGRAMS)
 PLAN = {"mistral": {"agent": "plan"}}
@@ -53,7 +55,7 @@ async def test_a_cli_runs_where_and_with_what_the_caller_has(local: Jobs, fakes:
     assert seen["env"] == {"NO_COLOR": "1"} | ({"CI": os.environ["CI"]} if "CI" in os.environ else {})
 
 
-async def test_nothing_of_a_prompt_is_seen_by_a_shell(local: Jobs, fakes: Fakes) -> None:
+async def test_199_nothing_of_a_prompt_is_seen_by_a_shell(local: Jobs, fakes: Fakes) -> None:
     prompt = "$(touch x) `y` \"'; exit 3 #\n*\\"
     asked = await local.llm.ask("codex", prompt)
     assert asked.answer.text == f"you said: {prompt}"
@@ -62,7 +64,7 @@ async def test_nothing_of_a_prompt_is_seen_by_a_shell(local: Jobs, fakes: Fakes)
 
 @pytest.mark.parametrize("cli", CLIS)
 @pytest.mark.parametrize("prompt", ["--version", "-"])
-async def test_a_prompt_never_becomes_a_flag(local: Jobs, fakes: Fakes, cli: str, prompt: str) -> None:
+async def test_199_a_prompt_never_becomes_a_flag(local: Jobs, fakes: Fakes, cli: str, prompt: str) -> None:
     asked = await local.llm.ask(cli, prompt, options=PLAN.get(cli, {}))
     assert asked.answer.text == f"you said: {prompt}"
     assert len(fakes.started) == 1
@@ -77,14 +79,14 @@ async def test_two_megabytes_of_prompt_arrive_whole(local: Jobs, fakes: Fakes, c
     assert asked.answer.text == f"you said: {parts.text[:200]}"
 
 
-async def test_a_conversation_goes_on(local: Jobs, fakes: Fakes) -> None:
+async def test_246_a_conversation_goes_on(local: Jobs, fakes: Fakes) -> None:
     first = await local.llm.ask("claude", "hello")
     second = await local.llm.ask("claude", "and?", conversation=first.answer.reading.conversation)
     assert second.answer.reading.conversation == "c-1"
     assert fakes.started[1]["argv"][-2:] == ["--resume", "c-1"]
 
 
-async def test_the_model_is_what_was_asked_for_or_configured(local: Jobs, fakes: Fakes) -> None:
+async def test_187_the_model_is_what_was_asked_for_or_configured(local: Jobs, fakes: Fakes) -> None:
     await local.llm.ask("claude", "one")
     fakes.env("CLAUDE_DEFAULT_MODEL", "opus")
     await local.llm.ask("claude", "two")
@@ -109,13 +111,16 @@ async def test_past_the_deadline_the_answer_is_deferred_and_comes_later(jobs: Jo
     assert (answer.status, answer.text) == (Status.COMPLETED, "you said: hello")
 
 
-async def test_with_a_deadline_of_0_nothing_is_deferred_and_equal_requests_still_join(
+async def test_202_with_a_deadline_of_0_nothing_is_deferred_and_equal_requests_still_join(
     local: Jobs, fakes: Fakes
 ) -> None:
     fakes.env("SYNC_DEADLINE_MS", "0")
     first = await local.llm.ask("claude", "hello")
     second = await local.llm.ask("claude", "hello")
     assert (first.deferred, second.joined, second.job.id) == (False, True, first.job.id)
+    fakes.env("SYNC_DEADLINE_MS", "20000")
+    assert (await local.llm.ask("claude", "other")).deadline == timedelta(seconds=20)
+    assert Settings().llm.deadline == timedelta(seconds=45)
 
 
 async def test_in_the_background_the_answer_is_the_job(local: Jobs, fakes: Fakes, gate: Gate) -> None:
@@ -127,7 +132,7 @@ async def test_in_the_background_the_answer_is_the_job(local: Jobs, fakes: Fakes
     assert (await local.llm.answer("review")).text == "you said: hello"
 
 
-async def test_a_missing_program_is_a_failed_job_with_127_and_a_hint(jobs: Jobs, fakes: Fakes) -> None:
+async def test_216_a_missing_program_is_a_failed_job_with_127_and_a_hint(jobs: Jobs, fakes: Fakes) -> None:
     fakes.remove("claude")
     answer = (await jobs.llm.ask("claude", "hello")).answer
     assert (answer.status, answer.exit_code, answer.fault) == (Status.FAILED, 127, Fault.SPAWN)
@@ -140,7 +145,7 @@ async def test_a_job_that_is_no_request_has_no_answer(local: Jobs) -> None:
         await local.llm.answer(ran.job.id)
 
 
-async def test_a_schema_is_a_file_that_goes_with_its_job(local: Jobs, fakes: Fakes, gate: Gate, home: Path) -> None:
+async def test_198_a_schema_is_a_file_that_goes_with_its_job(local: Jobs, fakes: Fakes, gate: Gate, home: Path) -> None:
     fakes.set(mode="slow", gate=str(gate.path))
     options = {"output_schema": {"type": "object"}}
     asked = await local.llm.ask("codex", "hello", options=options, background=True)

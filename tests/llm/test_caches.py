@@ -23,7 +23,7 @@ def used(
     return Used(cli, model, 4, 2, read, write, 10, 5, 1, 1, first_at=at, last_at=at)
 
 
-def test_figures_add_up_by_cli() -> None:
+def test_237_figures_add_up_by_cli() -> None:
     state = caches.of_all([used(), used("codex", "gpt-5-codex"), used("codex", "unknown")], (2, 5))
     assert (state["totalRequests"], state["totalHits"], state["hitRate"]) == (12, 6, 0.5)
     assert [(row["cli"], row["requestCount"]) for row in state["perCli"]] == [("claude", 4), ("codex", 8)]
@@ -31,14 +31,14 @@ def test_figures_add_up_by_cli() -> None:
     assert (state["stablePrefixReuseCount"], state["explicitCacheControlHitRate"]) == (3, 1.0)
 
 
-def test_what_is_not_known_is_all_zeros() -> None:
+def test_238_what_is_not_known_is_all_zeros() -> None:
     assert caches.of_all([], (0, 0))["hitRate"] == 0.0
     assert caches.of_prefix("x", [])["firstSeenAt"] is None
     assert caches.of_conversation("x", [], 0, TTL, NOW)["ttlRemainingMs"] is None
 
 
 @pytest.mark.parametrize(("ago", "left"), [(0, 300_000), (288, 12_000), (300, 0), (1000, 0)])
-def test_the_time_to_live_counts_from_the_last_request(ago: float, left: int) -> None:
+def test_242_the_time_to_live_counts_from_the_last_request(ago: float, left: int) -> None:
     assert caches.of_conversation("c", [used(ago=ago)], 1, TTL, NOW)["ttlRemainingMs"] == left
     assert caches.of_conversation("c", [used("codex", ago=ago)], 1, TTL, NOW)["ttlRemainingMs"] is None
 
@@ -54,7 +54,7 @@ def test_the_time_to_live_counts_from_the_last_request(ago: float, left: int) ->
         (used("codex", ago=288), None),
     ],
 )
-def test_a_word_is_due_when_less_than_30_seconds_are_left_of_what_was_written(row: Used, left: int | None) -> None:
+def test_241_a_word_is_due_when_less_than_30_seconds_are_left_of_what_was_written(row: Used, left: int | None) -> None:
     note = caches.expiring("c", [row], TTL, NOW)
     assert (None if note is None else note.figures["ttlRemainingMs"]) == left
     if left == 12_000:
@@ -64,7 +64,7 @@ def test_a_word_is_due_when_less_than_30_seconds_are_left_of_what_was_written(ro
         )
 
 
-async def test_the_word_comes_only_if_it_is_wanted(home: Path, fakes: Fakes) -> None:
+async def test_241_the_word_comes_only_if_it_is_wanted(home: Path, fakes: Fakes) -> None:
     home.mkdir()
     for wanted in ("true", "false"):
         text = f"[llm.cache]\nwarn_on_ttl_expiry = {wanted}\nanthropic_ttl = '20s'\n"
@@ -82,7 +82,7 @@ async def test_the_word_comes_only_if_it_is_wanted(home: Path, fakes: Fakes) -> 
     assert len(fakes.started) == 4
 
 
-async def test_a_long_prefix_is_marked_if_that_is_configured_and_told_of_if_not(home: Path, fakes: Fakes) -> None:
+async def test_243_a_long_prefix_is_marked_if_that_is_configured_and_told_of_if_not(home: Path, fakes: Fakes) -> None:
     home.mkdir()
     parts = Parts("t", system="s" * 5000, context="c" * 12_000)
     for emit in ("false", "true"):

@@ -126,11 +126,11 @@ def words(cli: str, prompt: str = "hi", flags: frozenset[str] = frozenset(), **o
         ),
     ],
 )
-def test_a_request_becomes_exactly_these_words(cli: str, options: dict[str, Any], expected: list[str]) -> None:
+def test_197_a_request_becomes_exactly_these_words(cli: str, options: dict[str, Any], expected: list[str]) -> None:
     assert words(cli, **options) == expected
 
 
-def test_mistral_is_told_its_model_by_the_environment() -> None:
+def test_196_mistral_is_told_its_model_by_the_environment() -> None:
     found = command(Ask.of("mistral", "hi", model="devstral"))
     assert found.env == {"VIBE_ACTIVE_MODEL": "devstral"}
     assert "devstral" not in found.words
@@ -162,7 +162,7 @@ def test_a_prompt_longer_than_a_word_may_be_comes_by_stdin(cli: str) -> None:
     assert short.input is None
 
 
-def test_parts_to_be_cached_are_one_message_on_stdin() -> None:
+def test_243_parts_to_be_cached_are_one_message_on_stdin() -> None:
     found = command(Ask.of("claude", parts=Parts("t", system="s", tools="u", cached=("system", "context"))))
     assert list(found.words) == ["-p", "--input-format", "stream-json", *STREAM]
     message = json.loads(found.input or b"")
@@ -191,7 +191,7 @@ def test_parts_to_be_cached_are_one_message_on_stdin() -> None:
         ("mistral", {"agent": "--x"}, "does not begin"),
     ],
 )
-def test_options_that_cannot_be_meant_are_refused(cli: str, options: dict[str, Any], said: str) -> None:
+def test_199_options_that_cannot_be_meant_are_refused(cli: str, options: dict[str, Any], said: str) -> None:
     with pytest.raises(BadRequest) as refused:
         words(cli, options=options)
     assert said in str(refused.value)
@@ -214,7 +214,7 @@ def test_options_that_cannot_be_meant_are_refused(cli: str, options: dict[str, A
         ("mistral", {"options": {"agent": "plan"}}, False),
     ],
 )
-def test_what_acts_without_asking_is_known(cli: str, options: dict[str, Any], *, bypass: bool) -> None:
+def test_189_what_acts_without_asking_is_known(cli: str, options: dict[str, Any], *, bypass: bool) -> None:
     assert command(Ask.of(cli, "hi", **options)).bypass is bypass
 
 
@@ -227,14 +227,14 @@ def test_a_flag_that_the_installed_version_lacks_is_left_out_and_told() -> None:
     assert [note.code for note in explicit.notes] == ["full_auto_overridden"]
 
 
-def test_words_that_the_kernel_would_not_take_are_refused_before() -> None:
+def test_255_words_that_the_kernel_would_not_take_are_refused_before() -> None:
     ask = Ask.of("claude", "hi", options={"system_prompt": "x" * 131_072})
     with pytest.raises(BadRequest, match="input_too_large"):
         check_words(command(ask), "claude")
 
 
 @pytest.mark.parametrize("given", ["gw-123", "-x", "a b", ""])
-def test_a_conversation_that_no_cli_can_know_is_refused(given: str) -> None:
+def test_195_a_conversation_that_no_cli_can_know_is_refused(given: str) -> None:
     with pytest.raises(BadRequest):
         Ask.of("claude", "hi", conversation=given)
 

@@ -48,6 +48,15 @@ async def test_a_crash_is_told_in_the_clis_own_words(local: Jobs, fakes: Fakes) 
     assert answer.error == "Error: something broke"
 
 
+async def test_216_a_program_that_cannot_be_executed_is_126(local: Jobs, fakes: Fakes) -> None:
+    interpreter = fakes.folder / "text"
+    interpreter.write_text("not a program", encoding="utf-8")
+    (fakes.folder / "grok").write_text(f"#!{interpreter}\n", encoding="utf-8")
+    answer = (await local.llm.ask("grok", "hello")).answer
+    assert (answer.status, answer.exit_code, answer.fault) == (Status.FAILED, 126, Fault.SPAWN)
+    assert "could not be started" in answer.error
+
+
 async def test_an_option_that_the_cli_refuses_is_its_failure(local: Jobs, fakes: Fakes) -> None:
     answer = (await local.llm.ask("codex", "hello", options={"ignore_rules": True})).answer
     assert (answer.status, answer.exit_code) == (Status.FAILED, 2)
@@ -55,7 +64,7 @@ async def test_an_option_that_the_cli_refuses_is_its_failure(local: Jobs, fakes:
     assert fakes.started == []
 
 
-async def test_silence_ends_a_cli_that_tells_of_its_work(home: Path, fakes: Fakes) -> None:
+async def test_218_silence_ends_a_cli_that_tells_of_its_work(home: Path, fakes: Fakes) -> None:
     settings(home, "idle = '0.2s'")
     fakes.set(mode="silent")
     async with homes.local(home) as jobs:
@@ -64,7 +73,7 @@ async def test_silence_ends_a_cli_that_tells_of_its_work(home: Path, fakes: Fake
         assert answer.error.startswith("Process killed after 200ms of inactivity")
 
 
-async def test_a_cli_that_is_silent_until_its_end_is_bound_by_time_alone(home: Path, fakes: Fakes) -> None:
+async def test_219_a_cli_that_is_silent_until_its_end_is_bound_by_time_alone(home: Path, fakes: Fakes) -> None:
     settings(home, "idle = '0.1s'\nruntime = '0.4s'")
     fakes.set(mode="silent")
     async with homes.local(home) as jobs:
@@ -73,10 +82,11 @@ async def test_a_cli_that_is_silent_until_its_end_is_bound_by_time_alone(home: P
         assert (asked.answer.exit_code, asked.answer.fault) == (124, Fault.TIMEOUT)
 
 
-async def test_limits_are_what_suits_the_cli_or_was_asked_for(local: Jobs, fakes: Fakes) -> None:
+async def test_220_limits_are_what_suits_the_cli_or_was_asked_for(local: Jobs, fakes: Fakes) -> None:
     streamed = (await local.llm.ask("claude", "a")).job.spec.limits
     assert (streamed.timeout, streamed.idle) == (None, timedelta(minutes=10))
     assert (streamed.output_bytes, streamed.on_output_cap) == (52_428_800, OnOutputCap.KILL)
+    assert streamed.grace == SECOND * 5
     final = (await local.llm.ask("claude", "a", format="json")).job.spec.limits
     assert (final.timeout, final.idle) == (timedelta(hours=1), None)
     chosen = (await local.llm.ask("claude", "b", idle=timedelta(seconds=30), timeout=SECOND * 90)).job.spec.limits
@@ -84,14 +94,14 @@ async def test_limits_are_what_suits_the_cli_or_was_asked_for(local: Jobs, fakes
     assert len(fakes.started) == 3
 
 
-async def test_a_timeout_is_124(local: Jobs, fakes: Fakes) -> None:
+async def test_216_a_timeout_is_124(local: Jobs, fakes: Fakes) -> None:
     fakes.set(mode="slow")
     answer = (await local.llm.ask("claude", "hello", timeout=SECOND / 2)).answer
     assert (answer.status, answer.exit_code, answer.fault) == (Status.FAILED, 124, Fault.TIMEOUT)
     assert answer.reading.conversation == "c-1"
 
 
-async def test_too_much_output_ends_it_with_126(home: Path, fakes: Fakes) -> None:
+async def test_216_too_much_output_ends_it_with_126(home: Path, fakes: Fakes) -> None:
     settings(home, "output_bytes = '1M'")
     fakes.set(mode="flood")
     async with homes.local(home) as jobs:
@@ -126,7 +136,7 @@ async def test_a_cli_that_goes_on_working_is_not_ended(home: Path, fakes: Fakes,
         assert phase.end.reason in (Reason.EXITED, Reason.KILLED)
 
 
-async def test_a_canceled_request_keeps_what_it_wrote_until_its_very_end(local: Jobs, fakes: Fakes) -> None:
+async def test_208_211_a_canceled_request_keeps_what_it_wrote_until_its_very_end(local: Jobs, fakes: Fakes) -> None:
     fakes.set(mode="late")
     asked = await local.llm.ask("codex", "hello", background=True)
     await eventually(lambda: _said(local, asked.job.id, b"ready"))
@@ -150,7 +160,7 @@ async def _said(jobs: Jobs, job: str, words: bytes) -> bool:
         ("garbage", Status.COMPLETED, 0, ["unreadable_output"]),
     ],
 )
-async def test_where_exit_code_and_output_disagree_that_is_told(
+async def test_253_where_exit_code_and_output_disagree_that_is_told(
     local: Jobs, fakes: Fakes, mode: str, status: Status, code: int, notes: list[str]
 ) -> None:
     fakes.set(mode=mode)

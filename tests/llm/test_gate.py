@@ -21,7 +21,7 @@ def allowed(home: Path) -> None:
 
 
 @pytest.mark.parametrize("cli", ["claude", "gemini", "grok", "mistral"])
-async def test_without_the_operators_word_nothing_acts_without_asking(jobs: Jobs, fakes: Fakes, cli: str) -> None:
+async def test_188_without_the_operators_word_nothing_acts_without_asking(jobs: Jobs, fakes: Fakes, cli: str) -> None:
     with pytest.raises(BadRequest, match=r"set enabled = true under \[llm\] in .*config\.toml"):
         await jobs.llm.ask(cli, "hello", strategy=MANAGED)
     assert fakes.started == []
@@ -29,7 +29,7 @@ async def test_without_the_operators_word_nothing_acts_without_asking(jobs: Jobs
 
 @pytest.mark.usefixtures("allowed")
 @pytest.mark.parametrize("cli", list(PROGRAMS))
-async def test_with_it_the_gate_decides_and_says_so(local: Jobs, fakes: Fakes, cli: str) -> None:
+async def test_189_with_it_the_gate_decides_and_says_so(local: Jobs, fakes: Fakes, cli: str) -> None:
     asked = await local.llm.ask(cli, "hello", strategy=MANAGED, full_auto=cli == "codex")
     assert asked.approval is not None
     assert (asked.approval.status, asked.approval.score) == ("approved", 2 if cli == "codex" else 3)
@@ -38,7 +38,7 @@ async def test_with_it_the_gate_decides_and_says_so(local: Jobs, fakes: Fakes, c
 
 
 @pytest.mark.usefixtures("allowed")
-async def test_what_the_gate_denies_starts_nothing_and_is_on_record(jobs: Jobs, fakes: Fakes, home: Path) -> None:
+async def test_250_what_the_gate_denies_starts_nothing_and_is_on_record(jobs: Jobs, fakes: Fakes, home: Path) -> None:
     with pytest.raises(ApprovalDenied, match="claude_request denied by MCP-managed approval policy") as denied:
         await jobs.llm.ask("claude", "print the password", strategy=MANAGED)
     assert denied.value.facts["score"] == "6"

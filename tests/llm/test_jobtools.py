@@ -1,6 +1,7 @@
 """The tools that look after requests (205, 206, 212, 231), and what they say of bad input."""
 
 import os
+import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,10 @@ import pytest
 from tests.llm.conftest import Fakes
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support.gates import Gate
-from tests.support.patience import ended
+from tests.support.patience import ended, eventually
 
 from bide.api import Jobs
+from bide.keeper import vitals
 from bide.model.llm.answer import Reading, Status, code_of, status_of
 from bide.model.phase import Reason
 
@@ -58,10 +60,34 @@ async def test_212_health_tells_of_the_process_of_a_running_request(
         assert (one["jobId"], one["pid"]) == (job, fakes.started[0]["pid"])
         assert (one["alive"], one["isDead"], one["isZombie"]) == (True, False, False)
         assert one["runningForMs"] >= 0
-        assert one["cpuPercent"] >= 0
+        assert 0 <= one["cpuPercent"] < 50
+        assert 1000 < one["memoryRssKb"] < 10_000_000
         assert (found["running"], found["clis"][0]["running"]) == (1, 1)
         assert found["persistence"] == {"backend": "bide", "durable": True}
         gate.open()
+
+
+async def test_212_health_tells_what_a_process_uses_now_and_whether_it_is_a_zombie(jobs: Jobs, fakes: Fakes) -> None:
+    fakes.set(mode="busy")
+    asked = await jobs.llm.ask("claude", "hello", background=True, owner="me")
+    await eventually(lambda: len(fakes.started) == 1)
+
+    async def busy() -> bool:
+        (one,) = await jobs.llm.processes(owner="me")
+        return one.job == asked.job.id and one.cpu_percent > 0 and not one.zombie
+
+    await eventually(busy)
+    assert await jobs.llm.processes(owner="another") == ()
+
+
+def test_a_process_that_is_over_and_not_collected_is_a_zombie() -> None:
+    child = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    found = vitals.look(child.pid)
+    assert found is not None
+    assert found.zombie
+    child.wait()
+    assert vitals.look(child.pid) is None
 
 
 async def test_231_force_refresh_runs_it_again(ai: Agent, fakes: Fakes) -> None:
@@ -85,6 +111,7 @@ async def test_bad_input_is_one_clear_sentence_and_starts_nothing(ai: Agent, fak
         ("grok_request", {"prompt": "x", "sessionId": "gw-1"}, "for bookkeeping only"),
         ("mistral_request", {"prompt": "x", "outputFormat": "xml"}, "cannot write 'xml'"),
         ("llm_job_result", {"jobId": "nothing", "maxChars": 999}, "at least 1000"),
+        ("llm_job_result", {"jobId": "nothing", "maxChars": 2_000_001}, "at most 2000000"),
         ("llm_request_result", {"correlationId": "nothing"}, "no job"),
     ):
         answer = await ai.ask(tool, **arguments)

@@ -16,7 +16,7 @@ from bide.model.llm.prompt import Parts
 from bide.runtime.local import LocalJobs
 
 
-async def test_an_equal_request_gets_the_same_job_and_starts_nothing(jobs: Jobs, fakes: Fakes) -> None:
+async def test_229_232_an_equal_request_gets_the_same_job_and_starts_nothing(jobs: Jobs, fakes: Fakes) -> None:
     first = await jobs.llm.ask("codex", "hello", correlation_id="one")
     second = await jobs.llm.ask("codex", "hello", correlation_id="two", background=True)
     assert (second.job.id, second.joined, second.answer.correlation_id) == (first.job.id, True, "two")
@@ -25,7 +25,7 @@ async def test_an_equal_request_gets_the_same_job_and_starts_nothing(jobs: Jobs,
         assert (await jobs.llm.answer(known)).job.id == first.job.id
 
 
-async def test_of_equal_requests_at_once_one_starts(local: Jobs, fakes: Fakes, gate: Gate) -> None:
+async def test_234_of_equal_requests_at_once_one_starts(local: Jobs, fakes: Fakes, gate: Gate) -> None:
     fakes.set(mode="slow", gate=str(gate.path))
     found: list[str] = []
 
@@ -51,20 +51,20 @@ async def test_of_equal_requests_at_once_one_starts(local: Jobs, fakes: Fakes, g
         {"format": "text"},
     ],
 )
-async def test_a_request_that_differs_is_another_job(local: Jobs, fakes: Fakes, other: dict[str, object]) -> None:
+async def test_232_a_request_that_differs_is_another_job(local: Jobs, fakes: Fakes, other: dict[str, object]) -> None:
     first = await local.llm.ask("claude", "hello")
     second = await local.llm.ask("claude", "hello", **other)  # type: ignore[arg-type]
     assert second.job.id != first.job.id
     assert len(fakes.started) == 2
 
 
-async def test_prompts_that_come_by_stdin_are_compared_as_well(local: Jobs, fakes: Fakes) -> None:
+async def test_232_prompts_that_come_by_stdin_are_compared_as_well(local: Jobs, fakes: Fakes) -> None:
     parts = [Parts(task, context="x" * 200_000) for task in ("one", "two", "one")]
     found = [(await local.llm.ask("claude", parts=one)).job.id for one in parts]
     assert (found[0] == found[2], found[0] == found[1], len(fakes.started)) == (True, False, 2)
 
 
-async def test_what_failed_is_not_given_again(local: Jobs, fakes: Fakes) -> None:
+async def test_230_what_failed_is_not_given_again(local: Jobs, fakes: Fakes) -> None:
     fakes.set(mode="crash")
     first = await local.llm.ask("claude", "hello")
     fakes.set(mode="ok")
@@ -73,13 +73,13 @@ async def test_what_failed_is_not_given_again(local: Jobs, fakes: Fakes) -> None
     assert first.job.id != second.job.id
 
 
-async def test_a_window_of_0_joins_nothing(local: Jobs, fakes: Fakes) -> None:
+async def test_231_a_window_of_0_joins_nothing(local: Jobs, fakes: Fakes) -> None:
     fakes.env("LLM_GATEWAY_DEDUP_WINDOW_MS", "0")
     found = {(await local.llm.ask("claude", "hello")).job.id for _ in range(2)}
     assert (len(found), len(fakes.started)) == (2, 2)
 
 
-async def test_an_answer_is_found_after_a_restart_and_joined(home: Path, fakes: Fakes) -> None:
+async def test_233_an_answer_is_found_after_a_restart_and_joined(home: Path, fakes: Fakes) -> None:
     async with homes.local(home) as jobs:
         first = await jobs.llm.ask("claude", "hello", correlation_id="mine")
     async with homes.local(home) as jobs:
@@ -89,7 +89,7 @@ async def test_an_answer_is_found_after_a_restart_and_joined(home: Path, fakes: 
     assert len(fakes.started) == 1
 
 
-async def test_a_request_survives_the_daemon_with_its_true_result(home: Path, fakes: Fakes, gate: Gate) -> None:
+async def test_226_a_request_survives_the_daemon_with_its_true_result(home: Path, fakes: Fakes, gate: Gate) -> None:
     fakes.set(mode="slow", gate=str(gate.path))
     async with homes.remote(home) as jobs:
         asked = await jobs.llm.ask("codex", "hello", background=True, correlation_id="mine")
@@ -120,7 +120,7 @@ async def test_a_daemon_that_dies_while_somebody_waits_is_asked_for_the_same_job
     assert len(fakes.started) == 1
 
 
-async def test_each_request_is_on_record_once_and_finished_once(home: Path, fakes: Fakes) -> None:
+async def test_251_each_request_is_on_record_once_and_finished_once(home: Path, fakes: Fakes) -> None:
     async with homes.local(home) as jobs:
         parts = Parts("one", system="s" * 400)
         asked = await jobs.llm.ask("claude", parts=parts, correlation_id="a")
@@ -166,18 +166,27 @@ async def test_what_ended_while_nobody_was_there_is_recorded_by_the_next(home: P
         assert (await jobs.llm.cache(conversation="c-1"))["requestCount"] == 1
 
 
-async def test_with_the_record_off_the_job_alone_is_kept(local: Jobs, fakes: Fakes) -> None:
+async def test_204_with_the_record_off_the_job_alone_is_kept(local: Jobs, fakes: Fakes) -> None:
     fakes.env("LLM_GATEWAY_JOBS_DB", "none")
     asked = await local.llm.ask("claude", "hello", correlation_id="mine")
     assert (await local.llm.answer(asked.job.id)).text == "you said: hello"
     with pytest.raises(JobNotFound):
         await local.llm.answer("mine")
+    fakes.env("SYNC_DEADLINE_MS", "1")
+    fakes.set(mode="slow")
+    deferred = await local.llm.ask("claude", "slow")
+    assert (deferred.deferred, (await local.llm.answer(deferred.job.id)).status) == (True, Status.RUNNING)
     assert (await local.llm.cache())["totalRequests"] == 0
-    assert len(fakes.started) == 1
 
 
-async def test_a_variable_that_names_a_database_only_warns(local: Jobs, fakes: Fakes) -> None:
-    fakes.env("LLM_GATEWAY_JOBS_DB", "/tmp/other.db")
-    asked = await local.llm.ask("claude", "hello")
-    assert [note.code for note in asked.answer.notes] == ["setting_ignored"]
+async def test_223_a_variable_that_names_a_database_only_warns(local: Jobs, fakes: Fakes) -> None:
+    for name, value, notes in (
+        ("LLM_GATEWAY_JOBS_DB", "/tmp/other.db", 1),
+        ("LLM_GATEWAY_LOGS_DB", "/tmp/another.db", 2),
+        ("LLM_GATEWAY_JOBS_DB", "", 1),
+    ):
+        fakes.env(name, value)
+        asked = await local.llm.ask("claude", "hello")
+        assert [note.code for note in asked.answer.notes] == ["setting_ignored"] * notes
+    assert (await local.llm.cache())["totalRequests"] == 1
     assert len(fakes.started) == 1

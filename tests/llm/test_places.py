@@ -10,7 +10,7 @@ from tests.support.patience import end_of
 
 from bide.api import Jobs
 from bide.model.errors import QueueFull
-from bide.model.llm.answer import Status
+from bide.model.llm.answer import Fault, Status
 from bide.model.phase import Queued, Running
 from bide.runtime import groups
 from bide.settings import Settings
@@ -52,6 +52,21 @@ async def test_254_what_has_no_place_waits_and_what_cannot_wait_is_refused(
             gate.open()
         for one in (first, second, third, fourth):
             assert (await end_of(jobs, one.job.id)).end.success
+
+
+async def test_254_what_waits_too_long_is_given_up_where_that_is_wanted(home: Path, fakes: Fakes, gate: Gate) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text("[llm]\nrunning = 1\nqueue_timeout = '0.1s'\n", encoding="utf-8")
+    fakes.set(mode="slow", gate=str(gate.path))
+    async with homes.local(home) as jobs:
+        first = await jobs.llm.ask("claude", "a", background=True)
+        answer = (await jobs.llm.ask("codex", "b")).answer
+        assert (answer.status, answer.fault, answer.exit_code) == (Status.FAILED, Fault.QUEUED, None)
+        assert "ask again" in answer.error
+        gate.open()
+        assert (await end_of(jobs, first.job.id)).end.success
+    assert len(fakes.started) == 1
+    assert not Settings().llm.queue_timeout
 
 
 async def test_groups_that_nobody_set_and_nobody_uses_are_not_listed(local: Jobs) -> None:

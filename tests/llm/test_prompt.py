@@ -20,13 +20,13 @@ FULL = Parts("do it", system="be brief", tools="hammer", context="a wall")
         (Parts("t", system="s", context="c"), "s\n\nc\n\nt", "s\n\nc"),
     ],
 )
-def test_parts_are_joined_in_one_order_and_empty_ones_left_out(parts: Parts, text: str, prefix: str) -> None:
+def test_235_parts_are_joined_in_one_order_and_empty_ones_left_out(parts: Parts, text: str, prefix: str) -> None:
     found = prompt_of(None, parts)
     assert (found.text, parts.prefix) == (text, prefix)
     assert found.prefix_hash == hashlib.sha256(prefix.encode()).hexdigest()
 
 
-def test_the_hash_of_the_prefix_does_not_depend_on_the_task_and_does_on_the_rest() -> None:
+def test_236_the_hash_of_the_prefix_does_not_depend_on_the_task_and_does_on_the_rest() -> None:
     hashes = {prompt_of(None, Parts(task, system="s")).prefix_hash for task in ("one", "two")}
     assert len(hashes) == 1
     assert prompt_of(None, Parts("one", system="other")).prefix_hash not in hashes
@@ -50,7 +50,9 @@ def test_tokens_are_a_quarter_of_the_bytes_rounded_up() -> None:
         (None, Parts("t", cached=("task",)), "cacheControl has no part 'task'"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_in_one_sentence(prompt: str | None, parts: Parts | None, said: str) -> None:
+def test_185_186_what_cannot_be_sent_is_refused_in_one_sentence(
+    prompt: str | None, parts: Parts | None, said: str
+) -> None:
     with pytest.raises(BadRequest) as refused:
         Ask.of("claude", prompt, parts=parts)
     assert said in str(refused.value)

@@ -112,7 +112,7 @@ STREAMS = {
 
 @pytest.mark.parametrize("step", [0, 1, 7])
 @pytest.mark.parametrize("cli", list(STREAMS))
-def test_a_stream_is_read_whatever_its_pieces(cli: str, step: int) -> None:
+def test_209_a_stream_is_read_whatever_its_pieces(cli: str, step: int) -> None:
     kind, data, expected = STREAMS[cli]
     assert read(cli, kind, data, step) == expected
 

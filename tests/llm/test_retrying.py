@@ -15,7 +15,7 @@ from bide.model.errors import CliResting
 from bide.model.llm import retry
 from bide.model.llm.answer import Fault, Status
 from bide.model.llm.prompt import Parts
-from bide.model.llm.retry import Breaker, State
+from bide.model.llm.retry import Breaker, Outcome, State
 from bide.model.phase import Queued
 
 SECOND = timedelta(seconds=1)
@@ -57,6 +57,49 @@ def test_221_a_breaker_opens_at_five_failures_and_lets_one_try_after_a_minute() 
     assert tried.ended("one", reached=True) == Breaker()
     assert tried.ended("one", reached=False).lets(later, rest)
     assert not tried.ended("another", reached=False).lets(later, rest)
+
+
+@pytest.mark.parametrize(
+    ("told", "failures", "opened"),
+    [
+        ("", 0, None),
+        ("t5", 5, 0),
+        ("t2 t3", 5, 0),
+        ("t2 c1 t3", 5, 0),
+        ("t4 ok t9", 4, None),
+        ("x1 t4 t1", 5, 1),
+        ("t2 login t9", 2, None),
+        ("own3 t2", 5, 0),
+        ("ours9", 0, None),
+    ],
+)
+def test_221_what_is_on_record_tells_a_new_runtime_how_a_cli_does(told: str, failures: int, opened: int | None) -> None:
+    kinds = {
+        "t": (Status.FAILED, Fault.TRANSIENT, 1),
+        "own": (Status.FAILED, Fault.CLI, 124),
+        "ours": (Status.FAILED, Fault.TIMEOUT, 124),
+        "x": (Status.FAILED, Fault.CLI, 2),
+        "c": (Status.CANCELED, Fault.NONE, None),
+        "ok": (Status.COMPLETED, Fault.NONE, 0),
+        "login": (Status.FAILED, Fault.LOGIN, 1),
+    }
+    outcomes = [
+        Outcome(T - SECOND * at, *kinds[word.rstrip("0123456789")], int(word.lstrip("abcdefghijklmnopqrstuvwxyz") or 1))
+        for at, word in enumerate(told.split())
+    ]
+    found = retry.remembered(outcomes, 5)
+    assert (found.failures, found.opened_at) == (failures, None if opened is None else T - SECOND * opened)
+
+
+async def test_221_a_rest_outlives_the_runtime_that_gave_it(home: Path, fakes: Fakes) -> None:
+    settings(home, f"{QUICK}\nbreaker_failures = 2\nattempts = 2")
+    fakes.set(mode="flaky", failures="9")
+    async with homes.local(home) as jobs:
+        assert (await jobs.llm.ask("claude", "hello")).answer.status is Status.FAILED
+    async with homes.local(home) as jobs:
+        assert ((await jobs.llm.health())[0].breaker, len(fakes.started)) == (State.OPEN, 2)
+        with pytest.raises(CliResting, match="its last requests failed"):
+            await jobs.llm.ask("claude", "hello")
 
 
 def test_a_breaker_that_is_switched_off_never_opens() -> None:

@@ -25,6 +25,12 @@ def test_192_a_cli_is_told_of_the_mcp_servers_that_are_described() -> None:
     assert options("grok", "sqry") == ({}, ["mcp_server_ignored"])
     assert options("claude", "exa") == ({}, ["mcp_server_ignored"])
     assert options("claude") == ({}, [])
+    for cli, wanted in (("claude", 1), ("codex", 1), ("gemini", 0), ("grok", 0)):
+        default = Ask.of(cli, "hi", mcp_servers=("sqry", "exa"), mcp_optional=True)
+        ask, notes = with_servers(default, described)
+        assert (len(ask.options), notes) == (wanted, [])
+        assert "exa" not in str(ask.options)
+        assert with_servers(default, {})[0].options == {}
     for names, said in ((("a b",), "cannot be an MCP server"), (("broken",), "cannot be read")):
         with pytest.raises(BadRequest, match=said):
             options("claude", *names)

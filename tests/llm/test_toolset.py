@@ -44,7 +44,7 @@ def slow(jobs_here: Jobs, fakes: Fakes, gate: Gate) -> Gate:
     return gate
 
 
-async def test_184_there_are_two_request_tools_for_each_cli_and_the_tools_around_them(ai: Agent) -> None:
+async def test_184_193_there_are_two_request_tools_for_each_cli_and_the_tools_around_them(ai: Agent) -> None:
     tools = {tool.name: tool for tool in (await ai.client.list_tools()).tools}
     requests = {f"{cli}_request{how}" for cli in PROGRAMS for how in ("", "_async")}
     jobs = {"llm_job_status", "llm_job_result", "llm_request_result", "llm_job_watch", "llm_job_cancel", "llm_review"}
@@ -82,6 +82,19 @@ async def test_200_an_answer_in_time_is_plain(ai: Agent, fakes: Fakes) -> None:
     assert len(fakes.started) == 1
 
 
+async def test_190_192_a_new_session_takes_no_part_in_an_old_one_and_a_word_of_ours_is_made(
+    ai: Agent, fakes: Fakes
+) -> None:
+    data = await ai.data(
+        "claude_request", prompt="a  \n\n\n\nb", sessionId="c-9", createNewSession=True, optimizePrompt=True
+    )
+    assert "--resume" not in fakes.started[0]["argv"]
+    assert (data["response"], len(data["correlationId"])) == ("you said: a\n\nb", 36)
+    assert (await ai.data("llm_job_status", jobId=data["jobId"]))["job"]["correlationId"] == data["correlationId"]
+    await ai.data("codex_request", prompt="x", fullAuto=True)
+    assert "workspace-write" in fakes.started[1]["argv"]
+
+
 async def test_189_managed_requests_pass_the_gate_and_run_unattended(ai: Agent, fakes: Fakes) -> None:
     data = await ai.data("claude_request", prompt="hello", approvalStrategy="mcp_managed", mcpServers=["exa"])
     assert (data["approval"]["status"], data["approval"]["score"]) == ("approved", 5)
@@ -105,6 +118,8 @@ async def test_194_an_async_request_answers_at_once(slow: Gate, ai: Agent) -> No
 
 async def test_201_203_past_the_deadline_it_is_deferred_and_fetched_later(slow: Gate, ai: Agent) -> None:
     data = await ai.data("codex_request", prompt="hello")
+    names = {"status", "jobId", "cli", "correlationId", "message", "sessionId", "pollWith", "fetchWith", "cancelWith"}
+    assert names | {"collectWith", "approval", "mcpServers"} == set(data)
     assert data["status"] == "deferred"
     assert data["message"] == (
         "Execution exceeded sync deadline (50ms). Poll with llm_job_status, fetch with llm_job_result."

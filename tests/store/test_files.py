@@ -16,8 +16,9 @@ from bide.model.errors import DatabaseNewer, DiskFull, HomeUnusable
 from bide.model.job import Job
 from bide.model.phase import Ended
 from bide.store.faults import DatabaseCorrupt
+from bide.store.files import quarantine
 from bide.store.migrate import MIGRATIONS
-from bide.store.store import Store, quarantine
+from bide.store.store import Store
 
 NOW = datetime(2026, 7, 1, 13, tzinfo=UTC)
 

@@ -57,6 +57,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--owner", metavar="O", help="whose job it is (default: $BIDE_OWNER)")
     parser.add_argument("--correlation-id", metavar="ID", help="a word of yours to find the answer by")
     parser.add_argument("--cwd", metavar="DIR", help="run there (default: here)")
+    parser.add_argument("--worktree", metavar="NAME", help="work in a git worktree of its own, called so, which stays")
     parser.add_argument("--timeout", metavar="D", type=parse_ms, help="end it after this long")
     parser.add_argument("--idle", metavar="D", type=parse_ms, help="end it after this long without output, 30s to 1h")
     parser.examples(
@@ -106,6 +107,7 @@ def _body(args: "Namespace") -> "Json":
         "deadline_ms": 0,
         "background": args.bg,
         "cwd": here(args.cwd),
+        "worktree": None if args.worktree is None else {"name": args.worktree},
         "base_env": dict(os.environ),
         "owner": args.owner or os.environ.get(config.DEFAULT_OWNER_VARIABLE) or None,
         "timeout_ms": args.timeout,

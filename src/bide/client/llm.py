@@ -16,7 +16,7 @@ from bide.model.errors import BadRequest
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions, check
 from bide.model.llm.forms import answer_from_json, ask_to_json, asked_from_json
-from bide.model.llm.programs import Health, Models, Program, Upgrade, health_from_json
+from bide.model.llm.programs import Health, Models, Process, Program, Upgrade, health_from_json, process_from_json
 
 
 class RemoteLlm:
@@ -61,6 +61,11 @@ class RemoteLlm:
         """See beside.Llm.health."""
         found = await self._transport.call("GET", "/v1/llm/health")
         return tuple(health_from_json(one) for one in found["clis"])
+
+    async def processes(self, *, owner: str | None = None) -> tuple[Process, ...]:
+        """See beside.Llm.processes."""
+        found = await self._transport.call("GET", "/v1/llm/processes", query={"owner": owner})
+        return tuple(process_from_json(one) for one in found["processes"])
 
     async def models(self, cli: str | None = None) -> tuple[Models, ...]:
         """See beside.Llm.models."""

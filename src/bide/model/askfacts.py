@@ -26,10 +26,14 @@ class AskFacts:
     """How many parts of the prompt the provider was asked to cache."""
     files: tuple[str, ...] = ()
     """What was written for it, and goes when it is over."""
+    worktree: str | None = None
+    """The working tree that was made for it, or for an equal one before."""
     attempt: int = 1
     """1 for the first, 2 for the one that was made when that failed, and so on."""
     retry_of: str | None = None
     """The job of the attempt before."""
+    unknown_model: str | None = None
+    """The model that was asked for first, which the CLI did not know."""
     recorded: bool = True
     """Something of it is kept beside the job: what it used, how it ended, its conversation."""
 

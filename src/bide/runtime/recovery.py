@@ -16,7 +16,8 @@ from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
 from bide.runtime.queue import Queue
 from bide.store.faults import DatabaseCorrupt
-from bide.store.store import Store, quarantine
+from bide.store.files import quarantine
+from bide.store.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import signal
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -119,10 +120,18 @@ def _succeed(core: Core, job: Job, phase: Ended, found: Verdict) -> None:
         _record_once_accepted(core, job, live)
 
 
-def start_later(core: Core, job: Job, path: str, at: datetime | None, told: bytes | None = None) -> Live:
+def start_later(
+    core: Core,
+    job: Job,
+    path: str,
+    at: datetime | None,
+    told: bytes | None = None,
+    env: Mapping[str, str | None] | None = None,
+) -> Live:
     """Accept a job that starts at this time, with the environment of the job in this folder, and told this by stdin."""
     turn = replace(job.spec.turn, at=at, after=(), after_any=False)
-    return starting.admit(core, *again.prepared(core, replace(job, spec=replace(job.spec, turn=turn)), path, told))
+    like = replace(job, spec=replace(job.spec, turn=turn))
+    return starting.admit(core, *again.prepared(core, like, path, told, env))
 
 
 def _like(core: Core, job: Job, service: Service | None, key: str) -> Job:

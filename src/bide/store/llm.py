@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from bide.model.llm.answer import Answer
+from bide.model.llm.answer import Answer, Fault, Status
 from bide.model.llm.caches import Used
 from bide.model.llm.conversation import Conversation
+from bide.model.llm.retry import Outcome
 from bide.store.queries import load
 from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer
@@ -81,6 +82,11 @@ class LlmRows:
         """The newest request with this correlation id."""
         found = self._rows(QUERIES["newest_request"], {"correlation_id": correlation_id, "owner": owner})
         return _to_request(found[0]) if found else None
+
+    def outcomes(self, cli: str, since: datetime) -> list[Outcome]:
+        """How the requests to a CLI ended that were made since then, the newest end first."""
+        found = self._rows(QUERIES["outcomes"], {"cli": cli, "since": to_ms(since)})
+        return [Outcome(from_ms(at), Status(status), Fault(fault), code, n) for at, status, fault, code, n in found]
 
     def unfinished(self) -> list[str]:
         """The jobs of requests whose answer is not on record."""

@@ -32,6 +32,11 @@ WHERE job = :job AND status = 'started'
 SELECT {columns} FROM llm_requests
 WHERE correlation_id = :correlation_id AND (:owner IS NULL OR owner = :owner) ORDER BY seq DESC LIMIT 1
 
+-- outcomes
+-- How the latest requests to a CLI ended; those that joined another are none of their own.
+SELECT ended_at, status, fault, exit_code, attempts FROM llm_requests
+WHERE asked_at >= :since AND cli = :cli AND joined = 0 AND status <> 'started' ORDER BY ended_at DESC, seq DESC LIMIT 100
+
 -- unfinished_requests
 -- The jobs of requests that no answer is on record for.
 SELECT DISTINCT job FROM llm_requests WHERE status = 'started'

@@ -5,19 +5,18 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, closing, suppress
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bide.api import Filter, Page
-from bide.model.errors import HomeUnusable
 from bide.model.job import Job
 from bide.model.phase import Ended, Running
 from bide.store import moves
 from bide.store.faults import fault
-from bide.store.migrate import migrate
+from bide.store.files import connect, inode, open_database
 from bide.store.outbox import Announcement, OutboxRows
 from bide.store.pages import Place, check_limit, page_query
 from bide.store.past import PastJobs
@@ -28,9 +27,6 @@ from bide.store.writer import Writer
 
 if TYPE_CHECKING:
     from bide.store.llm import LlmRows
-
-BUSY_SECONDS = 5
-COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 class Store:
@@ -57,15 +53,15 @@ class Store:
         """
         self._path = Path(path).absolute()
         try:
-            self._connection, self._reader, self.created = _open(self._path)
+            self._connection, self._reader, self.created = open_database(self._path)
         except sqlite3.Error as error:
             raise fault(error, self._path) from error
         self._reading = threading.Lock()
-        self._inode = _inode(self._path)
+        self._inode = inode(self._path)
         self._writer = Writer(self._connection, self._path)
         self.sessions: SessionRows = SessionRows(self._writer, self._rows)
         self.outbox: OutboxRows = OutboxRows(self._writer, self._rows)
-        self.past: PastJobs = PastJobs(self._writer, self._path, lambda: _connect(self._path, "ro"))
+        self.past: PastJobs = PastJobs(self._writer, self._path, lambda: connect(self._path, "ro"))
 
     @cached_property
     def llm(self) -> "LlmRows":
@@ -91,7 +87,7 @@ class Store:
 
     def moved(self) -> bool:
         """Whether the file that is open is no longer the one at its path."""
-        return _inode(self._path) != self._inode
+        return inode(self._path) != self._inode
 
     @property
     def idle(self) -> bool:
@@ -260,53 +256,3 @@ class Store:
             return []  # text that is not Unicode, as a shell may hand us, and numbers beyond 64 bits are in no row
         except sqlite3.Error as error:
             raise fault(error, self._path) from error
-
-
-def quarantine(path: str, stamp: str) -> str:
-    """Rename a database that cannot be read, with its companions, to `*.corrupt-<stamp>`; its new path."""
-    # The database goes first: companions that are left behind without one are removed by the next open.
-    for suffix in ("", *COMPANIONS):
-        with suppress(FileNotFoundError):
-            Path(path + suffix).rename(f"{path}{suffix}.corrupt-{stamp}")
-    return f"{path}.corrupt-{stamp}"
-
-
-def _open(path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection, bool]:
-    """A connection to write with, one to read with, and whether the schema is new."""
-    _create(path)
-    with ExitStack() as opened:
-        connection = opened.enter_context(closing(_connect(path, "rw")))
-        created = migrate(connection, path)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-            connection.execute(f"PRAGMA {pragma}")
-        reader = opened.enter_context(closing(_connect(path, "ro")))
-        reader.execute("PRAGMA query_only = ON")
-        opened.pop_all()
-    return connection, reader, created
-
-
-def _create(path: Path) -> None:
-    """Make the file if it is not there, for its owner's eyes only: commands may hold secrets."""
-    try:
-        path.touch(mode=0o600, exist_ok=False)
-        # They belong to a file that was deleted, perhaps under a store that is still open: sharing its wal-index
-        # would corrupt this one.
-        for suffix in COMPANIONS:
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise HomeUnusable(home=str(path.parent), detail=str(error.strerror)) from error
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.as_uri()}?mode={mode}"
-    return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-
-
-def _inode(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from bide.beside import Conversations, Llm
 from bide.model import fields
 from bide.model.llm.forms import answer_to_json, ask_from_json, asked_to_json
-from bide.model.llm.programs import health_to_json
+from bide.model.llm.programs import health_to_json, process_to_json
 from bide.web import conversations
 from bide.web.http import HttpRequest, Reply
 from bide.web.query import query_number
@@ -43,6 +43,12 @@ async def programs(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None
 async def health(llm: Llm, _request: HttpRequest, reply: Reply, _: str) -> None:
     """`GET /v1/llm/health`."""
     await reply.json({"clis": [health_to_json(one) for one in await llm.health()]})
+
+
+async def processes(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`GET /v1/llm/processes`."""
+    found = await llm.processes(owner=request.query.get("owner"))
+    await reply.json({"processes": [process_to_json(one) for one in found]})
 
 
 async def models(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
@@ -80,6 +86,7 @@ ROUTES: dict[tuple[str, str], Act] = {
     ("GET", "v1/asks/*"): answer,
     ("POST", "v1/llm/programs"): programs,
     ("GET", "v1/llm/health"): health,
+    ("GET", "v1/llm/processes"): processes,
     ("GET", "v1/llm/models"): models,
     ("POST", "v1/llm/upgrade"): upgrade,
     ("GET", "v1/llm/approvals"): approvals,

@@ -3,7 +3,8 @@
 What it is, is its name; what it does, FAKE_MODE: `ok`, `slow` (says something, then waits for FAKE_GATE), `silent` (waits
 without a word), `flood`, `crash`, `linger` (stays after its result), `limited`, `loggedout`, `empty`, `wrong` (leaves with
 3 after a good result), `error` (leaves with 0 after a bad one), `late` (writes when it is told to end), `garbage`, `flaky` (the
-line fails for the first FAKE_FAILURES starts, with FAKE_STATUS), `halfway` (the line fails after a tool was used).
+line fails for the first FAKE_FAILURES starts, with FAKE_STATUS), `halfway` (the line fails after a tool was used), `nomodel` (it knows
+no model but its own), `busy` (computes for ever).
 FAKE_LOG is a file that gets one line of JSON for each start. FAKE_MODE_CODEX is for codex alone, and FAKE_SAY_CODEX what it answers.
 """
 
@@ -133,6 +134,8 @@ def end(text: str, session: str, error: str = "") -> None:
 
 def hold() -> None:
     """Wait until the test opens the gate, or for ever."""
+    while MODE == "busy":
+        pass
     gate = os.environ.get("FAKE_GATE")
     if gate:
         fd = os.open(gate, os.O_RDONLY)
@@ -170,10 +173,22 @@ def is_down() -> bool:
         return MODE == "flaky" and len(log.readlines()) <= int(os.environ.get("FAKE_FAILURES", "1"))
 
 
+def refuse_model(model: str) -> int:
+    words = {
+        "claude": f"There's an issue with the selected model ({model}). It may not exist or you may not have access to it.",
+        "codex": f"The '{model}' model is not supported when using Codex with a ChatGPT account.",
+        "gemini": "ModelNotFoundError: Requested entity was not found.",
+        "grok": f"Unknown model: {model}",
+        "vibe": f"Active model '{model}' not found in configuration.",
+    }[NAME]
+    sys.stderr.write(f"Error: {words}\n")
+    return 1
+
+
 def act(text: str, session: str) -> int:
     if MODE in ("limited", "loggedout", "crash", "halfway") or is_down():
         return fail(session)
-    if MODE == "silent":
+    if MODE in ("silent", "busy"):
         hold()
     if MODE == "empty":
         return 0
@@ -218,8 +233,9 @@ def main() -> int:
         }
         entry = {"cli": NAME, "argv": sys.argv[1:], "stdin": stdin, "env": env, "cwd": os.getcwd(), "pid": os.getpid()}
         log.write(json.dumps(entry) + "\n")
-    said = os.environ.get(f"FAKE_SAY_{NAME.upper()}")
-    return act(said or f"you said: {prompt(flags, rest, stdin)[:200]}", session)
+    model = flags.get("--model", [os.environ.get("VIBE_ACTIVE_MODEL", "")])[0]
+    said = os.environ.get(f"FAKE_SAY_{NAME.upper()}") or f"you said: {prompt(flags, rest, stdin)[:200]}"
+    return refuse_model(model) if MODE == "nomodel" and model else act(said, session)
 
 
 sys.exit(main())

@@ -91,6 +91,8 @@ class Cli:
     """What tells whether somebody is logged in: leaves with 0 if so."""
     keys: tuple[str, ...] = ()
     """Variables of the environment that stand for a login."""
+    model_variable: str | None = None
+    """The variable of the environment that names the model, for a CLI that has no flag for it."""
     models: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     unset: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a CLI's words of failure mean, where that can be told: nobody is logged in, the limit is reached, the line is down."""
+"""What a CLI's words of failure mean, where that can be told: no login, the limit is reached, no such model, the line is down."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ _SIGNS = (
         r"|limit (?:will )?reset|out of (?:extra )?usage|hit your limit|overloaded",
     ),
     (
+        Fault.MODEL,
+        r"unknown model|model[_ ]not[_ ]found|modelnotfound|issue with the selected model|unsupported model"
+        r"|\bmodel:? ['\"`][^'\"`]+['\"`] (?:was |is |isn't |does )?(?:not )?(?:found|supported|exist)"
+        r"|['\"`][^'\"`]+['\"`] model (?:is not supported|does not exist|was not found)",
+    ),
+    (
         Fault.TRANSIENT,
         r"econnreset|etimedout|econnrefused|epipe|connection (?:reset|refused|failed)|network is unreachable"
         r"|stream disconnected|failed to lookup address|enotfound|socket hang up",
@@ -29,6 +35,7 @@ _MEANT = tuple((fault, re.compile(pattern, re.IGNORECASE)) for fault, pattern in
 ADVICE = {
     Fault.LOGIN: "log in with it on this machine, or give it an API key, then ask again",
     Fault.USAGE_LIMIT: "wait until the limit resets, or ask another CLI",
+    Fault.MODEL: "leave the model out for the CLI's own default, or name one that it knows",
     Fault.TRANSIENT: "ask again",
 }
 

@@ -21,6 +21,7 @@ NAME, PROGRAM = "mistral", "vibe"
 _PACKAGE = "mistral-vibe"
 STREAM, JSON, TEXT = "streaming", "json", "text"
 _UNATTENDED = "auto-approve"
+_MODEL = "VIBE_ACTIVE_MODEL"
 _ALSO = {"plain": TEXT, "stream-json": STREAM}
 
 FLAGS = (
@@ -53,7 +54,7 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
         words=(*(("-p",) if by_pipe else inline), "--output", _ALSO.get(kind, kind), *given, *resumed),
         format=_ALSO.get(kind, kind),
         input=encoded(prompt.text) if by_pipe else None,
-        env={"VIBE_ACTIVE_MODEL": ask.model} if ask.model else {},
+        env={_MODEL: ask.model} if ask.model else {},
         bypass=options["agent"] == _UNATTENDED,
         notes=tuple(notes),
     )
@@ -162,5 +163,6 @@ CLI = Cli(
     journal=journal,
     used=used,
     keys=("MISTRAL_API_KEY",),
+    model_variable=_MODEL,
     models=("mistral-medium-latest", "devstral-small-latest"),
 )

@@ -19,6 +19,11 @@ _CONFIG = "mcp_config"
 
 def with_servers(ask: Ask, described: Mapping[str, str]) -> tuple[Ask, list[Note]]:
     """The request with options that name its servers, and a note on each that its CLI is not told of. Raises BadRequest."""
+    if ask.mcp_optional:
+        # To Gemini a name means that its other servers are not to be used.
+        names = () if ask.cli == "gemini" else tuple(name for name in ask.mcp_servers if name in described)
+        found, _ = with_servers(replace(ask, mcp_servers=names, mcp_optional=False), described)
+        return found, []
     for name in ask.mcp_servers:
         if not _NAME.match(name):
             raise BadRequest(detail=f"{name!r} cannot be an MCP server; it has 1 to 64 letters, digits, _ and -")

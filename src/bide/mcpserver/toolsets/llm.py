@@ -50,6 +50,8 @@ async def request(cli: str, call: Call, given: Json) -> Answer:
         data = llmtext.deferred(found, given, SERVERS)
         return Answer(json.dumps(data), data)
     said = optimized(answer.text) if given.get("optimizeResponse") else answer.text
+    where = answer.job.spec.ask.worktree if answer.job.spec.ask else None
+    said = f"[gateway] worktree={where}\n{said}" if where else said
     data = {
         "success": answer.status is Status.COMPLETED,
         "status": str(answer.status),

@@ -8,13 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 from bide.mcpserver.tool import Call
-from bide.model.llm.ask import Ask, Policy, Strategy
+from bide.model.llm.ask import Ask, Policy, Strategy, Worktree
 from bide.model.llm.prompt import STABLE, Parts
-from bide.model.schema import Json, flag, number, text, whole, words
+from bide.model.schema import Json, fields, flag, number, text, whole, words
 
 CLIS = ("claude", "codex", "gemini", "grok", "mistral")
 SERVERS = ["sqry"]
-"""The MCP servers that a request is said to want where it names none."""
+"""The MCP servers that a request wants where it names none, if the operator has described them."""
 
 _TOOLS = {"allowedTools": words(), "disallowedTools": words()}
 _TURNS = {"maxTurns": whole("", minimum=1, maximum=10_000)}
@@ -86,6 +86,12 @@ _PARTS = {
 }
 
 
+_WORKTREE = {
+    "description": "work in a git worktree of its own, .worktrees/NAME on the branch gateway/NAME, which stays",
+    "anyOf": [flag(), fields((), name=text("1 to 64 letters, digits and . _ -"), ref=text("what it begins with"))],
+}
+
+
 def schema(cli: str, *, sync: bool) -> Json:
     """The arguments of one request tool."""
     properties: dict[str, Json] = {
@@ -105,6 +111,7 @@ def schema(cli: str, *, sync: bool) -> Json:
         "forceRefresh": flag("run it even if an equal request was answered lately"),
         "outputFormat": text(),
         "cwd": text("where to run it"),
+        "worktree": _WORKTREE,
         **OPTIONS[cli],
     }
     if sync:
@@ -130,7 +137,8 @@ def asked(call: Call, cli: str, given: Json, *, background: bool) -> Ask:
         full_auto=bool(given.get("fullAuto")),
         format=given.get("outputFormat"),
         options=options,
-        mcp_servers=tuple(given.get("mcpServers", ())),
+        mcp_servers=tuple(given.get("mcpServers", SERVERS)),
+        mcp_optional="mcpServers" not in given,
         optimize=bool(given.get("optimizePrompt")),
         correlation_id=given.get("correlationId"),
         fresh=bool(given.get("forceRefresh")),
@@ -138,6 +146,7 @@ def asked(call: Call, cli: str, given: Json, *, background: bool) -> Ask:
         timeout=_duration(given.get("timeoutMs")),
         background=background,
         cwd=os.path.join(call.caller.cwd, given.get("cwd", "")),
+        worktree=_worktree(given.get("worktree", False)),
         base_env=call.caller.env,
         owner=call.caller.owner,
     )
@@ -147,6 +156,10 @@ def _parts(given: Json) -> Parts:
     wanted: Json = given.get("cacheControl", {})
     named = {key: given[key] for key in ("system", "tools", "context") if key in given}
     return Parts(given.get("task", ""), **named, cached=tuple(name for name in STABLE if wanted.get(name)))
+
+
+def _worktree(given: bool | Json) -> Worktree | None:  # noqa: FBT001 - as the seed has it
+    return (Worktree() if given else None) if isinstance(given, bool) else Worktree(**given)
 
 
 def _duration(ms: int | None) -> timedelta | None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from bide.api import Filter
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import llmtext
-from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.errors import JobNotFound
 from bide.model.llm.answer import Answer as LlmAnswer
 from bide.model.llm.answer import Status, phase_of
@@ -111,10 +109,7 @@ async def cancel(call: Call, given: Json) -> Answer:
 
 async def health(call: Call, _: Json) -> Answer:
     """How the processes of the caller's running requests do, and whether each CLI is asked or was given a rest."""
-    rows: list[Json] = []
-    for cli in CLIS:
-        page = await call.jobs.list(Filter(owner=call.caller.owner, kind=cli, phase="running"), limit=200)
-        rows += [llmtext.health(await call.jobs.llm.answer(job.id)) for job in page.jobs]
+    rows = [llmtext.health(one) for one in await call.jobs.llm.processes(owner=call.caller.owner)]
     clis = [llmtext.cli_health(one) for one in await call.jobs.llm.health()]
     persistence = {"backend": "bide", "durable": True}
     return _told({"jobs": rows, "running": len(rows), "clis": clis, "persistence": persistence})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 from bide.model.job import Job
-from bide.model.llm.answer import Answer, Asked, Status
-from bide.model.llm.programs import Health
+from bide.model.llm.answer import Answer, Asked
+from bide.model.llm.programs import Health, Process
 from bide.model.phase import Ended, Queued
 from bide.model.schema import Json
 from bide.model.times import ms, stamp
@@ -79,6 +77,9 @@ def common(asked: Asked, given: Json, servers: list[str]) -> Json:
         }
     if answer.notes:
         body["warnings"] = warnings(answer)
+    facts = answer.job.spec.ask
+    if facts is not None and facts.worktree is not None:
+        body["worktree"] = facts.worktree
     if answer.cli == "gemini":
         body["resumable"] = "sessionId" in given
     return body
@@ -104,24 +105,18 @@ def deferred(asked: Asked, given: Json, servers: list[str]) -> Json:
     }
 
 
-def health(answer: Answer) -> Json:
+def health(one: Process) -> Json:
     """How the process of a running job does."""
-    job = answer.job
-    phase, facts = job.phase, job.facts
-    started = None if isinstance(phase, Queued | Ended) else phase.started_at
-    running = timedelta(0) if started is None else datetime.now(UTC) - started
-    usage = None if facts is None else facts.usage
-    passed = max(1, ms(running) or 1)
     return {
-        "jobId": job.id,
-        "cli": answer.cli,
-        "pid": None if isinstance(phase, Queued) else phase.pid,
-        "alive": answer.status is Status.RUNNING,
-        "isDead": answer.status is not Status.RUNNING,
-        "isZombie": False,
-        "cpuPercent": 0.0 if usage is None else round(100 * usage.cpu_ms / passed, 1),
-        "memoryRssKb": None if usage is None else usage.memory_peak_bytes // 1024,
-        "runningForMs": ms(running),
+        "jobId": one.job,
+        "cli": one.cli,
+        "pid": one.pid,
+        "alive": one.alive,
+        "isDead": not one.alive,
+        "isZombie": one.zombie,
+        "cpuPercent": one.cpu_percent,
+        "memoryRssKb": one.rss_kb,
+        "runningForMs": ms(one.running),
     }
 
 

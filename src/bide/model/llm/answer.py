@@ -20,11 +20,15 @@ class Fault(StrEnum):
     """Nobody is logged in, or no longer."""
     USAGE_LIMIT = "usage_limit"
     """The account's limit is reached, or the provider wants fewer requests."""
+    MODEL = "unknown_model"
+    """The CLI, or its service, does not know the model that was asked for."""
     TRANSIENT = "transient"
     """The connection failed; asking again may help."""
     TIMEOUT = "timeout"
     IDLE = "idle_timeout"
     OVERFLOW = "overflow"
+    QUEUED = "queue_timeout"
+    """Its turn did not come in the time that it may wait."""
     SPAWN = "spawn_error"
     CLI = "cli_error"
     """Anything else that the CLI says is wrong."""
@@ -124,6 +128,8 @@ class Asked:
 
 LINGERED = "lingered after its result"
 """Who ended a CLI that said all it had to say and did not leave."""
+WAITED = "waited too long for its turn"
+"""Who ended a request that never started."""
 
 
 def status_of(job: Job, reading: Reading) -> Status:
@@ -134,7 +140,7 @@ def status_of(job: Job, reading: Reading) -> Status:
     if end.reason is Reason.KILLED:
         if end.by == LINGERED and reading.final:
             return Status.FAILED if reading.error else Status.COMPLETED
-        return Status.CANCELED
+        return Status.FAILED if end.by == WAITED else Status.CANCELED
     if end.reason is Reason.LOST:
         return Status.ORPHANED
     return Status.COMPLETED if end.success else Status.FAILED

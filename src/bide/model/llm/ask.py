@@ -17,6 +17,8 @@ BOOKKEEPING = "gw-"
 """What ids begin with that name a conversation for us alone, and that no CLI knows."""
 IDLE_LEAST, IDLE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,199}\Z")
+_TREE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}\Z")
+_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@^~-]{0,199}\Z")
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/\[\]+-]{0,199}\Z")
 
 
@@ -37,6 +39,16 @@ class Policy(StrEnum):
     PERMISSIVE = "permissive"
 
 
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A working tree of its own, beside the caller's, on a branch of its own."""
+
+    name: str | None = None
+    """What it and its branch are called; made of the request if not given, so that equal requests have the same."""
+    ref: str | None = None
+    """What it begins with; what the caller's has checked out if not given."""
+
+
 class AskOptions(TypedDict, total=False):
     """The options of `ask`; every one has a default."""
 
@@ -50,6 +62,7 @@ class AskOptions(TypedDict, total=False):
     format: str | None
     options: Mapping[str, Any]
     mcp_servers: tuple[str, ...]
+    mcp_optional: bool
     optimize: bool
     correlation_id: str | None
     fresh: bool
@@ -58,6 +71,7 @@ class AskOptions(TypedDict, total=False):
     deadline: timedelta | None
     background: bool
     cwd: str | None
+    worktree: Worktree | None
     env: Mapping[str, str]
     base_env: Mapping[str, str] | None
     owner: str | None
@@ -89,6 +103,8 @@ class Ask:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What only this CLI has, by the names of docs/llm.md."""
     mcp_servers: tuple[str, ...] = ()
+    mcp_optional: bool = False
+    """Of the MCP servers only those that are described, and not a word of the others."""
     optimize: bool = False
     """Leave out blanks of the prompt that say nothing."""
     correlation_id: str | None = None
@@ -103,6 +119,8 @@ class Ask:
     background: bool = False
     """Do not wait for the answer at all."""
     cwd: str | None = None
+    worktree: Worktree | None = None
+    """Work there instead of in the caller's files; it stays when the request is over."""
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     base_env: Mapping[str, str] | None = None
     owner: str | None = None
@@ -139,7 +157,16 @@ def check(ask: Ask) -> None:
     if ask.owner is not None:
         check_owner(ask.owner)
     check_env(ask.env)
+    if ask.worktree is not None:
+        _check_worktree(ask.worktree)
     _check_conversation(ask)
+
+
+def _check_worktree(tree: Worktree) -> None:
+    if tree.name is not None and not _TREE.match(tree.name):
+        raise BadRequest(detail=f"{tree.name!r} cannot be a worktree; it has 1 to 64 letters, digits and . _ -")
+    if tree.ref is not None and not _REF.match(tree.ref):
+        raise BadRequest(detail=f"{tree.ref!r} cannot be a ref; name a branch, tag or commit, or leave it out")
 
 
 def _check_conversation(ask: Ask) -> None:

@@ -64,6 +64,8 @@ class LlmSettings:
     """How many of one CLI."""
     waiting: int = 128
     """Past so many that wait, another is refused."""
+    queue_timeout: timedelta = timedelta(0)
+    """How long one may wait for its turn before it is given up; 0 for as long as it takes."""
     policy: Policy = Policy.BALANCED
     log_prompts: bool = False
     """Keep the beginning of each prompt in the record of approvals."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -9,7 +10,7 @@ from bide.model import fields
 from bide.model.errors import BadRequest
 from bide.model.llm.answer import Answer, Asked, Fault, Note, Reading, Status, Tokens
 from bide.model.llm.approval import Decision
-from bide.model.llm.ask import Ask, Policy, Strategy, check
+from bide.model.llm.ask import Ask, Policy, Strategy, Worktree, check
 from bide.model.llm.prompt import Parts
 from bide.model.messages import job_from_json, job_to_json
 from bide.model.times import from_ms, ms
@@ -30,12 +31,14 @@ _ASK: dict[str, fields.Kind] = {
     "format": fields.is_text,
     "options": fields.is_object,
     "mcp_servers": fields.is_words,
+    "mcp_optional": fields.is_flag,
     "optimize": fields.is_flag,
     "correlation_id": fields.is_text,
     "fresh": fields.is_flag,
     **{f"{name}_ms": fields.is_number for name in _TIMES},
     "background": fields.is_flag,
     "cwd": fields.is_text,
+    "worktree": fields.is_object,
     "env": fields.is_texts,
     "base_env": fields.is_texts,
     "owner": fields.is_text,
@@ -45,6 +48,7 @@ _PARTS: dict[str, fields.Kind] = {
     **dict.fromkeys(("task", "system", "tools", "context"), fields.is_text),
     "cached": fields.is_words,
 }
+_WORKTREE: dict[str, fields.Kind] = dict.fromkeys(("name", "ref"), fields.is_text)
 _DEFAULT = Ask("")
 
 
@@ -59,6 +63,8 @@ def ask_to_json(ask: Ask) -> Json:
             body[f"{name}_ms"] = ms(value)
         elif isinstance(value, Parts):
             body[name] = {**asdict(value), "cached": list(value.cached)}
+        elif isinstance(value, Worktree):
+            body[name] = {key: word for key, word in asdict(value).items() if word is not None}
         else:
             body[name] = list(ask.mcp_servers) if name == "mcp_servers" else value
     return body
@@ -72,15 +78,7 @@ def ask_from_json(body: Json) -> Ask:
     for name in _TIMES:
         if f"{name}_ms" in found:
             found[name] = from_ms(found.pop(f"{name}_ms"))
-    if "parts" in found:
-        found["parts"] = parts_from_json(found["parts"])
-    if "strategy" in found:
-        found["strategy"] = Strategy(found["strategy"])
-    if "policy" in found:
-        found["policy"] = Policy(found["policy"])
-    if "mcp_servers" in found:
-        found["mcp_servers"] = tuple(found["mcp_servers"])
-    ask = Ask(**found)
+    ask = Ask(**{name: _READ[name](value) if name in _READ else value for name, value in found.items()})
     check(ask)
     return ask
 
@@ -92,6 +90,19 @@ def parts_from_json(body: Json) -> Parts:
         raise BadRequest(detail="promptParts needs a task: what is wanted this time")
     given["cached"] = tuple(given.get("cached", ()))
     return Parts(**given)
+
+
+def _worktree_from_json(body: Json) -> Worktree:
+    return Worktree(**fields.given(body, _WORKTREE, "'worktree'"))
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "parts": parts_from_json,
+    "worktree": _worktree_from_json,
+    "strategy": Strategy,
+    "policy": Policy,
+    "mcp_servers": tuple,
+}
 
 
 def answer_to_json(answer: Answer) -> Json:

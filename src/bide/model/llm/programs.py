@@ -63,6 +63,34 @@ class Health:
     waiting: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Process:
+    """The process of a request that runs, as it was a moment ago."""
+
+    job: str
+    cli: str
+    pid: int | None
+    alive: bool
+    zombie: bool
+    """It is over, and its keeper has not taken its status yet."""
+    cpu_percent: float
+    """Of one processor, over the last tenth of a second."""
+    rss_kb: int | None
+    running: timedelta
+
+
+def process_to_json(process: Process) -> dict[str, Any]:
+    """As the doors send it."""
+    found = {name: getattr(process, name) for name in Process.__slots__ if name != "running"}
+    return found | {"running_ms": ms(process.running)}
+
+
+def process_from_json(body: dict[str, Any]) -> Process:
+    """As it was sent."""
+    given = dict(body)
+    return Process(running=timedelta(milliseconds=given.pop("running_ms")), **given)
+
+
 def health_to_json(health: Health) -> dict[str, Any]:
     """As the doors send it."""
     found = {name: getattr(health, name) for name in ("cli", "failures", "error", "running", "waiting")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -19,17 +20,21 @@ def is_transient(answer: Answer) -> bool:
 
     A timeout, silence or too much output that we ended it for would only come again; a CLI's own 124 may not.
     """
-    job = answer.job
-    if (
-        answer.status is not Status.FAILED
-        or not isinstance(job.phase, Ended)
-        or job.phase.end.reason is not Reason.EXITED
-    ):
-        return False
-    reading = answer.reading
-    if reading.tools or (reading.text and reading.text != reading.error):
-        return False
-    return answer.fault is Fault.TRANSIENT or answer.exit_code == _OWN_TIMEOUT
+    return _did_nothing(answer) and (answer.fault is Fault.TRANSIENT or answer.exit_code == _OWN_TIMEOUT)
+
+
+def wants_other_model(answer: Answer) -> bool:
+    """Whether the CLI did not know the model that was asked for, and no other was tried yet."""
+    facts = answer.job.spec.ask
+    asked = facts is not None and facts.model is not None and facts.unknown_model is None
+    return asked and answer.fault is Fault.MODEL and _did_nothing(answer)
+
+
+def _did_nothing(answer: Answer) -> bool:
+    """Whether it failed by itself before it answered or used a tool."""
+    phase, reading = answer.job.phase, answer.reading
+    failed = answer.status is Status.FAILED and isinstance(phase, Ended) and phase.end.reason is Reason.EXITED
+    return failed and not reading.tools and (not reading.text or reading.text == reading.error)
 
 
 def pause(attempt: int, first: timedelta) -> timedelta:
@@ -50,7 +55,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """How one CLI has done lately, as far as this runtime saw it."""
+    """How one CLI has done lately."""
 
     failures: int = 0
     """In a row, of those that are transient."""
@@ -95,7 +100,40 @@ class Breaker:
         return replace(self, trial=None, tried_at=None) if self.trial == correlation_id else self
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an earlier request to a CLI ended, as it is on record."""
+
+    ended_at: datetime
+    status: Status
+    fault: Fault
+    exit_code: int | None = None
+    attempts: int = 1
+
+    @property
+    def transient(self) -> bool:
+        """Whether all of its attempts failed for the line's sake."""
+        own_timeout = self.exit_code == _OWN_TIMEOUT and self.fault is not Fault.TIMEOUT
+        return self.status is Status.FAILED and (self.fault is Fault.TRANSIENT or own_timeout)
+
+
+def remembered(outcomes: Iterable[Outcome], most: int) -> Breaker:
+    """What a runtime that begins thinks of a CLI: the failures in a row that are on record, newest outcome first."""
+    failures, last = 0, None
+    for one in outcomes:
+        if one.transient:
+            failures, last = failures + one.attempts, last or one.ended_at
+        elif one.status is Status.COMPLETED or one.fault in _REFUSED:
+            break
+    return Breaker(
+        failures, last if 0 < most <= failures else None, error="its last requests failed" if failures else ""
+    )
+
+
+_REFUSED = (Fault.LOGIN, Fault.USAGE_LIMIT)
+
+
 def reached(answer: Answer) -> bool:
     """Whether the CLI got through to its service: it answered, or was refused there."""
     answered = answer.status is Status.COMPLETED and not answer.reading.error
-    return answered or answer.fault in (Fault.LOGIN, Fault.USAGE_LIMIT)
+    return answered or answer.fault in _REFUSED

@@ -16,7 +16,7 @@ from bide.kinds.llm.lines import as_object
 from bide.model.askfacts import AskFacts
 from bide.model.errors import BadRequest
 from bide.model.job import Job
-from bide.model.llm.answer import Answer, Fault, Reading, Status, code_of, notes_of, status_of
+from bide.model.llm.answer import WAITED, Answer, Fault, Reading, Status, code_of, notes_of, status_of
 from bide.model.output import Stream
 from bide.model.phase import Ended, Reason
 from bide.model.times import ms
@@ -95,6 +95,9 @@ def _failed(core: Core, found: Answer, cli: Cli) -> Answer:
         Reason.KILLED: f"Canceled by {end.by or 'a caller'}.",
         Reason.LOST: f"Nobody knows how it ended: {end.error}",
     }.get(end.reason)
+    if end.by == WAITED and end.reason is Reason.KILLED:
+        waited = "It waited for its turn for as long as it may (llm.queue_timeout), and nothing was asked; ask again."
+        return replace(found, fault=Fault.QUEUED, error=waited)
     if said is not None:
         return replace(found, fault=_FAULTS.get(end.reason, Fault.NONE), error=said)
     words = found.reading.error or _last_words(core, found.job)

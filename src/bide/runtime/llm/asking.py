@@ -36,6 +36,7 @@ from bide.runtime.llm import gate
 from bide.runtime.llm.programs import Programs, unset
 from bide.runtime.llm.recording import FOLDER, Recorder
 from bide.runtime.llm.retrying import Retrying
+from bide.runtime.llm.worktrees import Worktrees
 from bide.runtime.readiness import until
 
 _SHOWN = 120
@@ -50,6 +51,7 @@ class Desk:
     programs: Programs
     recorder: Recorder
     retrying: Retrying
+    worktrees: Worktrees
 
 
 async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Asked:
@@ -59,6 +61,7 @@ async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Ask
     base = dict(os.environ if asked.base_env is None else asked.base_env)
     chosen, notes = over(core.settings.llm, {**base, **asked.env})
     asked = replace(asked, model=model_of(cli.name, asked.model, chosen, cli.aliases))
+    asked, tree = await desk.worktrees.placed(asked, base)
     prompt, more = _cached(asked, chosen)
     asked, ignored = with_servers(asked, chosen.mcp_servers)
     recorder = desk.recorder
@@ -66,7 +69,7 @@ async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Ask
     asked, files = _with_files(core, asked)
     command = check_words(cli.command(asked, prompt, installed), cli.name)
     decision = gate.check(core.home.path, asked, prompt.text, command, chosen)
-    facts = _facts(asked, prompt, command, files, recorded=not unrecorded(base))
+    facts = replace(_facts(asked, prompt, command, files), recorded=not unrecorded(base), worktree=tree)
     more += _expiring(core, asked, chosen)
     request = _request(asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key)
     began = anyio.current_time()
@@ -151,7 +154,7 @@ def _with_files(core: Core, asked: Ask) -> tuple[Ask, tuple[str, ...]]:
     return replace(asked, options={**asked.options, _SCHEMA: path}), (path,)
 
 
-def _facts(asked: Ask, prompt: Prompt, command: Command, files: tuple[str, ...], *, recorded: bool) -> AskFacts:
+def _facts(asked: Ask, prompt: Prompt, command: Command, files: tuple[str, ...]) -> AskFacts:
     short = prompt.text if len(prompt.text) <= _SHOWN else f"{prompt.text[:_SHOWN]}…"
     return AskFacts(
         cli=asked.cli,
@@ -164,7 +167,6 @@ def _facts(asked: Ask, prompt: Prompt, command: Command, files: tuple[str, ...],
         prefix_tokens=prompt.prefix_tokens,
         cache_blocks=command.cache_blocks,
         files=files,
-        recorded=recorded,
     )
 
 

@@ -18,18 +18,19 @@ from bide.model.llm import caches
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.choices import group_of
-from bide.model.llm.programs import Health, Models, Program, Upgrade
+from bide.model.llm.programs import Health, Models, Process, Program, Upgrade
 from bide.model.request import Request
 from bide.runtime import starting
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
-from bide.runtime.llm import asking, gate, lingering
+from bide.runtime.llm import asking, gate, lingering, processes, turns
 from bide.runtime.llm import programs as found_programs
 from bide.runtime.llm.asking import Desk
 from bide.runtime.llm.conversations import LocalConversations
 from bide.runtime.llm.programs import OWNER, Programs, search_path
 from bide.runtime.llm.recording import Recorder
 from bide.runtime.llm.retrying import Retrying
+from bide.runtime.llm.worktrees import Worktrees
 
 _WINDOW = timedelta(hours=24)
 _EVER = timedelta(days=3650)
@@ -45,6 +46,7 @@ class LocalLlm:
         self._programs = Programs(core)
         self._retrying = Retrying(core)
         self._recorder = Recorder(core, self._retrying)
+        self._desk = Desk(self._programs, self._recorder, self._retrying, Worktrees(core))
         self.conversations: LocalConversations = LocalConversations(core)
         self._recorder.take_up()
         table = core.keeping.table
@@ -55,6 +57,7 @@ class LocalLlm:
     def _watch(self, live: Live) -> None:
         if live.job.spec.ask is not None and not live.ended:
             lingering.watch(self._core, live, self._core.settings.llm.linger)
+            turns.watch(self._core, live, self._core.settings.llm.queue_timeout)
 
     async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
         """See beside.Llm.ask."""
@@ -63,7 +66,7 @@ class LocalLlm:
 
     async def ask_once(self, asked: Ask, key: str | None = None) -> Asked:
         """Ask; with the same key a second time, be told of the first."""
-        return await asking.ask(self._core, Desk(self._programs, self._recorder, self._retrying), asked, key)
+        return await asking.ask(self._core, self._desk, asked, key)
 
     async def answer(self, job: str, *, owner: str | None = None) -> Answer:
         """See beside.Llm.answer."""
@@ -117,6 +120,10 @@ class LocalLlm:
             self._retrying.health(cli, queue.busy.get(group_of(cli), 0), waiting.get(group_of(cli), 0))
             for cli in known.clis()
         )
+
+    async def processes(self, *, owner: str | None = None) -> tuple[Process, ...]:
+        """See beside.Llm.processes."""
+        return await processes.processes(self._core, owner)
 
     async def models(self, cli: str | None = None) -> tuple[Models, ...]:
         """See beside.Llm.models."""
