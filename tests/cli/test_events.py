@@ -170,3 +170,10 @@ def test_a_word_that_is_nothing_to_be_told_of_is_refused(bide: Shell) -> None:
     done = bide("run", "--notify", "sucess", "--", "true")
     assert done.returncode == 2
     assert b"'sucess' is nothing to be told of" in done.stderr
+
+
+def test_events_can_wait_for_what_is_grave_alone(bide: Shell, tmp_path: Path) -> None:
+    ended(bide, owner_of("claude-code", str(tmp_path)))
+    owner = ("--owner", owner_of("claude-code", str(tmp_path)))
+    assert bide.out("events", *owner, "--least", "critical") == ""
+    assert bide.json("events", *owner, "--least", "error")["notices"][0]["what"] == "failed"

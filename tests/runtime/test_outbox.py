@@ -10,7 +10,7 @@ from tests.support.gates import Gate
 
 from bide.api import Jobs
 from bide.model.errors import BadRequest
-from bide.model.notice import Message
+from bide.model.notice import Level, Message
 from bide.model.notify import Notify
 from bide.model.until import Until
 from bide.model.waiting import Mode
@@ -245,3 +245,11 @@ async def test_what_cannot_be_pulled_is_refused(jobs: Jobs, consumer: str, optio
         await jobs.outbox.subscribe("sink:mine")
     with pytest.raises(BadRequest, match="name who carried it"):
         await jobs.outbox.settle("")
+
+
+async def test_who_wants_only_what_is_grave_leaves_the_rest_due(jobs: Jobs) -> None:
+    await ran(jobs, "true")
+    assert (await jobs.outbox.pull(OWN, least=Level.ERROR)).items == ()
+    bad = await ran(jobs, "exit 3")
+    assert [item.job for item in (await jobs.outbox.pull(OWN, timeout=SOON, least=Level.ERROR)).items] == [bad]
+    assert len((await due(jobs)).items) == 2
