@@ -5,7 +5,7 @@ The docstrings here are the ones the doors show.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import timedelta
 from typing import Any, Protocol, Unpack
@@ -235,10 +235,11 @@ class Outbox(Protocol):
         limit: int = ...,
         room: int = ...,
         least: Level = ...,
+        known: Collection[str] = ...,
     ) -> Message:
         """Everything due to a consumer as one message, the most severe first; waits for it up to the timeout (`None`: for ever).
 
-        Only what matters at `least` so much: the rest stays due. It stays due until it is acknowledged. With a carrier it is that carrier's alone until the carrier is settled or
+        Only what matters at `least` so much, and nothing that is `known` by its id: that stays due. It stays due until it is acknowledged. With a carrier it is that carrier's alone until the carrier is settled or
         released, or ten minutes have passed. What its owner watches at this moment is not in it.
         """
         ...

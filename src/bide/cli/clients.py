@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Json = dict[str, Any]
+    Words = tuple[str, ...]
 
 CLIENTS = {
     "claude": (".mcp.json", "mcpServers"),
@@ -23,21 +24,29 @@ CLIENTS = {
 """Each client's file (in the project, unless it begins with ~) and the part of it that lists servers."""
 
 
-def install(client: str, *, home: str | None) -> str:
+_WORDS = ("mcp",)
+"""What the client calls us with."""
+
+
+def install(client: str, words: "Words" = _WORDS, *, home: str | None) -> str:
     """Write bide into a client's configuration; the file's path. What is there already stays."""
     path = _path(client)
     text = read_file(path)
-    changed = _toml(text, home) if path.endswith(".toml") else _json(text, client, path, home)
+    changed = _toml(text, home) if path.endswith(".toml") else _json(text, client, path, _entry(client, words, home))
     if changed != text:
         write_file(path, changed)
     return path
 
 
-def snippet(client: str, *, home: str | None) -> str:
+def snippet(client: str, words: "Words" = _WORDS, *, home: str | None) -> str:
     """What `install` would write, for those who write it themselves."""
     if _path(client).endswith(".toml"):
         return _section(home)
-    return json.dumps({CLIENTS[client][1]: {"bide": _entry(client, home)}}, indent=2) + "\n"
+    return _shown(client, _entry(client, words, home))
+
+
+def _shown(client: str, entry: "Json") -> str:
+    return json.dumps({CLIENTS[client][1]: {"bide": entry}}, indent=2) + "\n"
 
 
 def _path(client: str) -> str:
@@ -52,8 +61,8 @@ def our_command() -> str:
     return beside if os.access(beside, os.X_OK) else "bide"
 
 
-def _entry(client: str, home: str | None) -> "Json":
-    entry: Json = {"command": our_command(), "args": ["mcp"]}
+def _entry(client: str, words: "Words", home: str | None) -> "Json":
+    entry: Json = {"command": our_command(), "args": list(words)}
     if client == "vscode":
         entry = {"type": "stdio", **entry}
     if home:
@@ -61,20 +70,20 @@ def _entry(client: str, home: str | None) -> "Json":
     return entry
 
 
-def _json(text: str, client: str, path: str, home: str | None) -> str:
+def _json(text: str, client: str, path: str, entry: "Json") -> str:
     try:
         found: Json = json.loads(text) if text.strip() else {}
     except ValueError as error:
         raise BadRequest(
-            detail=f"{path} cannot be read as JSON ({error}); add this by hand:\n{snippet(client, home=home)}"
+            detail=f"{path} cannot be read as JSON ({error}); add this by hand:\n{_shown(client, entry)}"
         ) from None
     part = CLIENTS[client][1]
     servers: Json | None = found.get(part, {}) if type(found) is dict else None
     if type(servers) is not dict:
         raise BadRequest(
-            detail=f"{path} is not laid out as {client} wants it; add this by hand:\n{snippet(client, home=home)}"
+            detail=f"{path} is not laid out as {client} wants it; add this by hand:\n{_shown(client, entry)}"
         )
-    whole: Json = {**found, part: {**servers, "bide": _entry(client, home)}}
+    whole: Json = {**found, part: {**servers, "bide": entry}}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def configure(parser: "Parser") -> None:
     """The options of `bide mcp`."""
-    parser.usage = "bide mcp [options]\n       bide mcp install [--print] CLIENT"
+    parser.usage = "bide mcp [options]\n       bide mcp install [--print] [--channel] CLIENT"
     parser.add_argument("action", nargs="?", choices=("install",), help="write bide into a client's configuration")
     parser.add_argument("client", nargs="?", help="claude, codex, gemini, cursor or vscode")
     parser.add_argument("--print", action="store_true", help="with install: only show what would be written")
@@ -54,6 +54,11 @@ def configure(parser: "Parser") -> None:
     parser.add_argument(
         "--shared", metavar="O", action="append", default=[], help="and those of this owner (repeatable)"
     )
+    parser.add_argument(
+        "--channel",
+        action="store_true",
+        help="wake a client that takes bide as a channel (Claude Code) when there is news",
+    )
     parser.examples("bide mcp                 # in a client's configuration", "claude mcp add bide -- bide mcp")
 
 
@@ -64,7 +69,7 @@ def execute(args: "Namespace", link: "Link") -> int:
     tools = _toolsets(args.tools)
     home = link.home
     prepare_home(home)
-    return Copier(home, _hello(args, tools), _opening(home, tools)).run()
+    return Copier(home, _hello(args, tools), _opening(home, tools, channel=args.channel)).run()
 
 
 def _hello(args: "Namespace", tools: list[str]) -> "dict[str, object]":
@@ -78,12 +83,14 @@ def _hello(args: "Namespace", tools: list[str]) -> "dict[str, object]":
         "patience": args.patience,
         "scope": args.scope,
         "shared": args.shared,
+        "channel": args.channel,
         "connected_at": time.time(),
     }
 
 
-def _opening(home: str, tools: list[str]) -> Opening:
-    return Opening(os.path.join(home, f"mcp-opening-{VERSION}-{'+'.join(tools)}.json"))
+def _opening(home: str, tools: list[str], *, channel: bool = False) -> Opening:
+    kept = f"mcp-opening-{VERSION}-{'+'.join(tools)}{'-channel' if channel else ''}.json"
+    return Opening(os.path.join(home, kept))
 
 
 def _toolsets(given: str) -> list[str]:
@@ -101,11 +108,14 @@ def _install(args: "Namespace", served: str) -> int:
     if args.client is None:
         raise Usage(detail=f"name the client: {', '.join(clients.CLIENTS)}")
     home = os.path.abspath(args.home) if args.home else None
-    shown = clients.snippet(args.client, home=home)
+    words = ("mcp", "--channel") if args.channel else ("mcp",)
+    if args.channel and args.client != "claude":
+        raise Usage(detail=f"{args.client} has no channels; leave --channel out")
+    shown = clients.snippet(args.client, words, home=home)
     if args.print:
         print(shown, end="")
         return 0
-    path = clients.install(args.client, home=home)
+    path = clients.install(args.client, words, home=home)
     if args.client in warming.HASTY:
         tools = _toolsets(args.tools)
         try:
@@ -116,5 +126,6 @@ def _install(args: "Namespace", served: str) -> int:
     if args.json:
         print_json({"client": args.client, "path": path})
     else:
-        print(f"wrote bide into {path}; start {args.client} anew to use it")
+        flag = " with --dangerously-load-development-channels server:bide" if args.channel else ""
+        print(f"wrote bide into {path}; start {args.client} anew{flag} to use it")
     return 0

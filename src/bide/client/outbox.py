@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from datetime import timedelta
 
 from bide.client.http1 import quote
@@ -31,10 +31,11 @@ class RemoteOutbox:
         limit: int | None = None,
         room: int | None = None,
         least: Level = Level.INFO,
+        known: Collection[str] = (),
     ) -> Message:
         """See api.Outbox.pull. Asked again if the daemon dies meanwhile: nothing is lost by that."""
         body: Json = {"carrier": carrier, "timeout_ms": ms(timeout), "limit": limit, "room": room}
-        body["least"] = least.name.lower()
+        body |= {"least": least.name.lower(), "known": list(known)}
         return message_from_json(await self._transport.call("POST", f"{_path(consumer)}/pull", body))
 
     async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:

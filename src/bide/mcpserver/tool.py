@@ -39,6 +39,8 @@ class Caller:
     shared: tuple[str, ...] = ()
     attended: bool = False
     """It is known when it goes away, so that jobs can end with it."""
+    channel: bool = False
+    """It can be woken by what is said to it unasked."""
 
     @property
     def reach(self) -> Reach:
@@ -58,6 +60,7 @@ def caller_of(hello: Json) -> Caller:
         toolsets=tuple(str(name) for name in hello.get("tools") or ("core",)),
         connected_at=datetime.fromtimestamp(float(hello.get("connected_at") or time.time()), UTC),
         attended=bool(hello.get("attended")),
+        channel=bool(hello.get("channel")),
         scope=str(hello.get("scope") or "own"),
         shared=tuple(str(owner) for owner in hello.get("shared") or ()),
     )

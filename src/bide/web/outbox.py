@@ -18,6 +18,7 @@ _PULL: dict[str, fields.Kind] = {
     "limit": fields.is_whole,
     "room": fields.is_whole,
     "least": fields.is_text,
+    "known": fields.is_words,
 }
 
 
