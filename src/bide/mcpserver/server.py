@@ -150,10 +150,10 @@ class Door:
         )
 
     async def _told_answer(self, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
-        rides = tool in self._toolsets["core"]
+        where = riding.seat(call.caller.client, ours=tool in self._toolsets["core"])
         try:
             return results.result(
-                await riding.ridden(self._jobs.outbox, call, lambda: tool.act(call, given), rides=rides)
+                await riding.ridden(self._jobs.outbox, call, tool, lambda: tool.act(call, given), where)
             )
         except BideError as error:
             return results.result(tool.refuse(error))
