@@ -111,7 +111,7 @@ async def test_claude_speaks_the_handshake_with_a_server_that_is_a_channel(
 ) -> None:
     """Only there does it listen to a channel; what it does with one needs a person's session, and is not seen here."""
     words = [sys.executable, "-P", "-m", "bide", "mcp", "install", "claude", "--channel", "--home", str(home)]
-    subprocess.run(words, env=env, cwd=work, check=True, capture_output=True)
+    await anyio.run_process(words, env=env, cwd=work)
     log = work / "debug.log"
     flags = ["--debug-file", str(log), "--dangerously-load-development-channels", "server:bide"]
     model.script = lambda _: Say("hello")

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -236,11 +237,12 @@ async def test_what_is_forgotten_is_no_news(jobs: Jobs) -> None:
         ("no spaces", {}, "cannot be an owner"),
         (OWN, {"limit": 0}, "1 to 2000"),
         (OWN, {"room": -1}, "at most 100000"),
+        (OWN, {"timeout": timedelta(seconds=-1)}, "cannot be negative"),
     ],
 )
-async def test_what_cannot_be_pulled_is_refused(jobs: Jobs, consumer: str, options: dict[str, int], says: str) -> None:
+async def test_what_cannot_be_pulled_is_refused(jobs: Jobs, consumer: str, options: dict[str, Any], says: str) -> None:
     with pytest.raises(BadRequest, match=says):
-        await jobs.outbox.pull(consumer, **options)  # pyright: ignore[reportArgumentType]
+        await jobs.outbox.pull(consumer, **options)
     with pytest.raises(BadRequest, match="for the sinks"):
         await jobs.outbox.subscribe("sink:mine")
     with pytest.raises(BadRequest, match="name who carried it"):

@@ -66,6 +66,8 @@ class LocalOutbox:
         check_owner(consumer)
         if not 0 < limit <= _LOOK_AT or not 0 <= room <= 100_000:
             raise BadRequest(detail=f"a message has 1 to {_LOOK_AT} notices and at most 100000 characters of output")
+        if timeout is not None and timeout < timedelta(0):
+            raise BadRequest(detail="a timeout cannot be negative; 0 answers at once, null waits for ever")
         until = None if timeout is None else time.monotonic() + timeout.total_seconds()
         while True:
             with heard([self.core.keeping.events]) as event:
