@@ -22,11 +22,14 @@ from bide.agents.turnend import Ending, Inquire, Policy, TurnEnd
 from bide.api import Jobs
 from bide.model import arguments
 from bide.model.errors import BadRequest, BideError
-from bide.model.fitting import fitted
+from bide.model.fitting import EACH, fitted
 from bide.model.handles import AWAIT, check_handle_id, refusal, stray_refusal
 from bide.model.question import is_secret
 from bide.model.schema import Json
 from bide.model.spawning import Lifecycle
+
+_RIDING = 64 * 1024
+"""Bytes of results that may ride on an answer."""
 
 Permit = Callable[[Call], Awaitable[bool]]
 """Whether a call may start something; asked for at a spawn and at a call without an action, not for what is done to a handle."""
@@ -74,10 +77,11 @@ class Coordinator:
             said = f"{refusal(error)}. Nothing of this batch was run."
             return [Response(call.id, call.tool, said, is_error=True) for call in calls]
         answers = await self._answers(calls, cancellation)
-        riding = (await self._delivery.due()).text if calls else ""
+        riding = (await self._delivery.due(_RIDING)).text if calls else ""
         texts = fitted([answer.text for answer in answers])
         if riding:
-            texts[0] = f"{texts[0]}\n\n{riding}"
+            (first,) = fitted(texts[:1], each=EACH - len(riding.encode("utf-8", "surrogatepass")))
+            texts[0] = f"{first}\n\n{riding}"
         return [
             Response(call.id, call.tool, text, is_error=answer.is_error)
             for call, text, answer in zip(calls, texts, answers, strict=True)

@@ -61,11 +61,11 @@ class Delivery:
         """What was handed over may never have been read."""
         await self._jobs.outbox.release(self._carrier)
 
-    async def due(self) -> News:
-        """What is due now."""
+    async def due(self, most: int = LARGEST) -> News:
+        """What is due now, with at most so many bytes of results."""
         message = await self._jobs.outbox.pull(self._owner, carrier=self._carrier)
         self._carries = self._carries or bool(message.items)
-        return await self._news(message)
+        return await self._news(message, most)
 
     @asynccontextmanager
     async def urgent(self) -> AsyncGenerator[News]:
@@ -74,15 +74,15 @@ class Delivery:
         wait: timedelta | None = None
         message = await outbox.pull(self._owner, carrier=carrier, timeout=wait, least=Level.CRITICAL)
         try:
-            yield await self._news(message)
+            yield await self._news(message, LARGEST)
         except BaseException:
             with anyio.CancelScope(shield=True), suppress(BideError):
                 await outbox.release(carrier)
             raise
         await outbox.settle(carrier)
 
-    async def _news(self, message: Message) -> News:
-        room = min(_INLINE, LARGEST // max(len(message.items), 1))
+    async def _news(self, message: Message, most: int) -> News:
+        room = min(_INLINE, most // max(len(message.items), 1))
         # Asked as the carrier, who owns nothing: looking at a job is not yet telling its owner.
         with self._jobs.outbox.answering(self._carrier):
             rows = [await self._row(item, room) for item in message.items]
