@@ -5,7 +5,7 @@ The docstrings here are the ones the doors show.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import timedelta
 from typing import Any, Protocol, Unpack
@@ -16,7 +16,7 @@ from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.conversation import Conversation
 from bide.model.llm.programs import Health, Models, Process, Program, Upgrade
-from bide.model.notice import Message, Outlook, Told
+from bide.model.notice import Level, Message, Outlook, Told
 from bide.model.results import Group, Ran, SessionEnded, SessionStarted
 from bide.model.retention import Collected
 from bide.model.session import Session
@@ -238,10 +238,12 @@ class Outbox(Protocol):
         timeout: timedelta | None = ...,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
         limit: int = ...,
         room: int = ...,
+        least: Level = ...,
+        known: Collection[str] = ...,
     ) -> Message:
         """Everything due to a consumer as one message, the most severe first; waits for it up to the timeout (`None`: for ever).
 
-        It stays due until it is acknowledged. With a carrier it is that carrier's alone until the carrier is settled or
+        Only what matters at `least` so much, and nothing that is `known` by its id: that stays due. It stays due until it is acknowledged. With a carrier it is that carrier's alone until the carrier is settled or
         released, or ten minutes have passed. What its owner watches at this moment is not in it.
         """
         ...

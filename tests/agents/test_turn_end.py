@@ -10,7 +10,7 @@ from tests.agents.desk import awaiting, said, shell, spawn
 from tests.support.gates import Gate
 
 import bide
-from bide.agents import Call, Coordinator, Notifications, Spawn, Tool, Tools, ToolSettings, TurnEnd, coordinate
+from bide.agents import Call, Coordinator, Spawn, Tool, Tools, ToolSettings, TurnEnd, coordinate
 from bide.api import Jobs
 
 
@@ -123,18 +123,3 @@ async def test_143_abort_kills_at_once_verified(local: Jobs) -> None:
         await said(desk, spawn("a", "sleep 1000 & sleep 1000"), spawn("b", "exec sleep 1000"))
         assert sorted((await desk.end_turn()).aborted) == ["a", "b"]
         assert (await desk.end_turn()) == TurnEnd()
-
-
-async def test_132_133_what_was_awaited_or_is_not_wanted_is_not_told_again(local: Jobs) -> None:
-    quiet = Spawn(stateful=True, notifications=Notifications(on_success=False))
-    settings = ToolSettings('eval "$command"', parameters={"command": "code"}, required=("command",))
-    async with coordinate(local, Tools(shell(), Tool("quiet", "", settings, spawn=quiet)), owner="me") as desk:
-        await said(desk, spawn("seen", "true"), awaiting(all=["seen"]))
-        for one in (spawn("well", "true", "quiet"), spawn("bad", "exit 3", "quiet"), spawn("told", "true")):
-            await said(desk, one)
-        for name in ("well", "bad", "told"):
-            async for event in local.events.follow(after=0, job=name):
-                if event.what == "ended":
-                    break
-        rows = (await desk.news()).rows
-    assert [(row["id"], row["level"]) for row in rows] == [("bad", "error"), ("told", "info")]

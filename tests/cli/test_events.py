@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -80,9 +81,11 @@ def test_events_as_somebody_else_sees_everybody(bide: Shell, tmp_path: Path) -> 
     assert f"{name}: 0 due" in bide.out("inbox", "--all")
 
 
-def hook(bide: Shell, point: str, tmp_path: Path, client: str = "claude", session: str = "s1") -> dict[str, Any]:
+def hook(
+    bide: Shell, point: str, tmp_path: Path, client: str = "claude", session: str = "s1", more: tuple[str, ...] = ()
+) -> dict[str, Any]:
     given = json.dumps({"session_id": session, "cwd": str(tmp_path), "hook_event_name": point}).encode()
-    done = bide("hook", point, "--client", client, stdin=given)
+    done = bide("hook", point, "--client", client, *more, stdin=given)
     assert (done.returncode, done.stderr) == (0, b"")
     return json.loads(done.stdout) if done.stdout else {}
 
@@ -145,6 +148,7 @@ def test_hooks_install_for_codex_writes_its_own_file(bide: Shell, tmp_path: Path
     assert done.returncode == 0, done
     found = json.loads((tmp_path / ".codex" / "hooks.json").read_text())
     assert set(found["hooks"]) == {"Stop", "UserPromptSubmit"}
+    assert b"--dangerously-bypass-hook-trust" in done.stdout
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"hooks": {"Stop": 1}}'])
@@ -170,3 +174,66 @@ def test_a_word_that_is_nothing_to_be_told_of_is_refused(bide: Shell) -> None:
     done = bide("run", "--notify", "sucess", "--", "true")
     assert done.returncode == 2
     assert b"'sucess' is nothing to be told of" in done.stderr
+
+
+def test_events_can_wait_for_what_is_grave_alone(bide: Shell, tmp_path: Path) -> None:
+    ended(bide, owner_of("claude-code", str(tmp_path)))
+    owner = ("--owner", owner_of("claude-code", str(tmp_path)))
+    assert bide.out("events", *owner, "--least", "critical") == ""
+    assert bide.json("events", *owner, "--least", "error")["notices"][0]["what"] == "failed"
+
+
+def running(bide: Shell, tmp_path: Path, script: str = "echo compiling; exec sleep 1000", *options: str) -> str:
+    """A job of the agent that goes on."""
+    job = bide.background(script, "--owner", owner_of("claude-code", str(tmp_path)), *options)
+    while "echo" in script and b"compiling" not in bide("logs", job).stdout:
+        pass
+    return job
+
+
+def test_138_139_the_stop_hook_asks_about_what_still_runs_once(bide: Shell, tmp_path: Path) -> None:
+    job = running(bide, tmp_path, "echo compiling; exec sleep 1000", "--name", "build", "--label", "cargo")
+    said = hook(bide, "stop", tmp_path)
+    assert said["decision"] == "block"
+    assert re.search(r'build, "cargo": running for \d+\.\d s\n\| compiling\n', said["reason"])
+    assert 'await with {"jobs": ["build"]}' in said["reason"]
+    assert hook(bide, "stop", tmp_path) == {}
+    assert "build" in hook(bide, "stop", tmp_path, session="s2")["reason"]
+    bide.out("kill", job)
+
+
+def test_142_the_stop_hook_waits_and_hands_over_what_ended_and_aborts_the_rest(bide: Shell, tmp_path: Path) -> None:
+    running(bide, tmp_path, "sleep 0.3; exit 3", "--name", "soon")
+    late = running(bide, tmp_path, "exec sleep 1000", "--name", "late")
+    said = hook(bide, "stop", tmp_path, more=("--on-turn-end", "await", "--await-timeout", "1500ms"))
+    assert "(soon) exited with 3" in said["reason"]
+    assert f"aborted at the end of the turn: {late} (late)" in said["reason"]
+    assert bide.json("show", late)["reason"] == "killed"
+    assert hook(bide, "stop", tmp_path) == {}
+
+
+def test_143_the_stop_hook_aborts_all_but_services(bide: Shell, tmp_path: Path) -> None:
+    job = running(bide, tmp_path)
+    whose = {"BIDE_OWNER": owner_of("claude-code", str(tmp_path))}
+    assert bide("service", "start", "web", "--", "sleep", "1000", **whose).returncode == 0
+    said = hook(bide, "stop", tmp_path, more=("--on-turn-end", "abort"))
+    assert job in said["systemMessage"]
+    assert "decision" not in said
+    assert bide.json("show", job)["reason"] == "killed"
+    assert bide.json("show", "web")["phase"] == "running"
+    assert bide("kill", "web", **whose).returncode == 0
+
+
+def test_the_stop_hook_leaves_what_runs_where_that_is_the_policy(bide: Shell, tmp_path: Path) -> None:
+    job = running(bide, tmp_path)
+    assert hook(bide, "stop", tmp_path, more=("--on-turn-end", "leave")) == {}
+    bide.out("kill", job)
+
+
+def test_hooks_install_writes_the_policy_and_gives_the_hook_the_time_for_it(bide: Shell, tmp_path: Path) -> None:
+    bide.out("hooks", "install", "claude", "--on-turn-end", "await", "--await-timeout", "90s")
+    found = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
+    (stop,) = found["Stop"][0]["hooks"]
+    assert stop["command"].endswith(" hook stop --client claude --on-turn-end await --await-timeout 90000ms")
+    assert stop["timeout"] == 105
+    assert found["UserPromptSubmit"][0]["hooks"][0]["command"].endswith(" hook prompt --client claude")

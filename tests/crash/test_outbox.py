@@ -5,6 +5,7 @@ import secrets
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from tests.crash.patience import pause, until
 from tests.crash.place import Json, Place
 from tests.crash.size import points
 from tests.crash.sweeping import sweep_daemon
+
+from bide.client.http1 import request
+from bide.client.start import try_connect
 
 OWNER = "/v1/outbox/ann"
 _RECEIVING = "45 "
@@ -116,6 +120,68 @@ def printed(out: Path) -> list[str]:
     lines = out.read_text().split("\n")[:-1] if out.exists() else []
     found: list[Json] = [json.loads(line) for line in lines]
     return [one["id"] for message in found for one in message["notices"]]
+
+
+STEPS: dict[str, tuple[tuple[str, ...], bool]] = {
+    "recorded": ((), True),
+    "asked for and not read": (("hang up",), True),
+    "handed over": (("pull",), True),
+    "handed to a carrier that died": (("carry", "die", "release"), True),
+    "given back by its carrier": (("carry", "release", "die"), True),
+    "handed to a carrier that went on": (("carry", "die", "settle"), False),
+    "settled by its carrier": (("carry", "settle", "die"), False),
+    "acknowledged": (("pull", "ack", "die"), False),
+}
+"""What was done for a notice, with the daemon's death where it is, and whether it is due after that."""
+
+
+def test_daemon_and_consumer_may_die_at_each_step_between_an_event_and_its_acknowledgement(place: Place) -> None:
+    place.start()
+    notices = {step: f"{place.submit('exit 3', owner=_owner(step))}:end" for step in STEPS}
+    for step, notice in notices.items():
+        until(lambda step=step, notice=notice: _due_to(place, step) == [notice])
+
+    def do(*, after: bool) -> None:
+        for step, (acts, _) in STEPS.items():
+            at = acts.index("die") if "die" in acts else len(acts)
+            for act in acts[at + 1 :] if after else acts[:at]:
+                _ACTS[act](place, step, notices[step])
+
+    do(after=False)
+    place.restart()
+    do(after=True)
+    for step, notice in notices.items():
+        assert _due_to(place, step) == ([notice] if STEPS[step][1] else []), step
+        place.call("POST", f"/v1/outbox/{_owner(step)}/ack", {"notices": [notice]})
+    place.restart()
+    assert {step: _due_to(place, step) for step in STEPS} == {step: [] for step in STEPS}
+
+
+def _owner(step: str) -> str:
+    return step.replace(" ", "-")
+
+
+def _due_to(place: Place, step: str) -> list[str]:
+    message = place.call("POST", f"/v1/outbox/{_owner(step)}/pull", {"timeout_ms": 0})
+    return [one["id"] for one in message["notices"]]
+
+
+def _hang_up(place: Place, step: str, _: str) -> None:
+    """Ask, and die before the answer is read."""
+    sock = try_connect(str(place.home))
+    assert sock is not None
+    sock.sendall(request("POST", f"/v1/outbox/{_owner(step)}/pull", {"timeout_ms": 0}))
+    sock.close()
+
+
+_ACTS: dict[str, Callable[[Place, str, str], object]] = {
+    "hang up": _hang_up,
+    "pull": lambda place, step, _: _due_to(place, step),
+    "carry": lambda place, step, _: place.call("POST", f"/v1/outbox/{_owner(step)}/pull", {"carrier": _owner(step)}),
+    "settle": lambda place, step, _: place.call("POST", f"/v1/carriers/{_owner(step)}/settle", {}),
+    "release": lambda place, step, _: place.call("POST", f"/v1/carriers/{_owner(step)}/release", {}),
+    "ack": lambda place, step, notice: place.call("POST", f"/v1/outbox/{_owner(step)}/ack", {"notices": [notice]}),
+}
 
 
 def test_fifty_events_reach_a_consumer_each_while_daemons_die(place: Place) -> None:

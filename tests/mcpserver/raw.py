@@ -42,6 +42,7 @@ class Raw:
         self._answers: dict[int, Json] = {}
         self._rung = anyio.Event()
         self.notes: list[Json] = []
+        self.abilities_of_server: Json = {}
         self.answer_with: Callable[[Json], Json] = lambda _: {"action": "decline"}
 
     async def heard(self, line: bytes) -> None:
@@ -77,6 +78,10 @@ class Raw:
             raise Refused(answer["error"])
         return answer["result"]
 
+    def speak(self, version: str) -> None:
+        """Go on in another version."""
+        self._version = version
+
     async def call(self, tool: str, arguments: Json, **more: Any) -> Json:
         return await self.request("tools/call", name=tool, arguments=arguments, **more)
 
@@ -99,9 +104,11 @@ class Raw:
 
 
 @asynccontextmanager
-async def raw(jobs: Jobs, cwd: Path, version: str, *abilities: Json, owner: str = "raw") -> AsyncGenerator[Raw]:
-    """A client of a door in this process that says it can do this; the handshake is done."""
-    hello = {"owner": owner, "cwd": str(cwd), "env": {"PATH": "/usr/bin:/bin"}, "connection": "c0"}
+async def raw(
+    jobs: Jobs, cwd: Path, version: str, *abilities: Json, owner: str = "raw", **more: object
+) -> AsyncGenerator[Raw]:
+    """A client of a door in this process that says it can do this; the handshake is done. `more` is for its copier to say."""
+    hello = {"owner": owner, "cwd": str(cwd), "env": {"PATH": "/usr/bin:/bin"}, "connection": "c0", **more}
     to_door, at_door = anyio.create_memory_object_stream[bytes](100)
     to_client, at_client = anyio.create_memory_object_stream[bytes](100)
     client = Raw(to_door.send, version, {key: value for one in abilities for key, value in one.items()})
@@ -114,6 +121,6 @@ async def raw(jobs: Jobs, cwd: Path, version: str, *abilities: Json, owner: str 
         group.start_soon(Door(jobs, group).serve, Receiver(at_door), Sender(to_client), hello)
         group.start_soon(listen)
         if version != MODERN:
-            await client.initialize()
+            client.abilities_of_server = (await client.initialize())["capabilities"]
         yield client
         group.cancel_scope.cancel()

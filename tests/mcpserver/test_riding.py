@@ -1,8 +1,12 @@
 """What is due to an agent rides on the next tool answer, once."""
 
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
+import pytest
+from mcp_types import TextContent
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support.gates import Gate
 
@@ -104,3 +108,57 @@ async def test_a_call_that_is_refused_still_brings_what_is_due_later(
         job = await ended(ai, gate, jobs_here)
         await ai.refusal("logs", job="nothing-of-that-name")
         assert [one["job"] for one in (await ai.data("jobs", name="nothing"))["notices"]] == [job]
+
+
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "job": ("job", {"list": True}),
+    "sessions": ("listSessions", {}),
+    "process": ("process.list", {}),
+    "llm": ("cli_versions", {"cli": "claude"}),
+}
+"""A call of each vocabulary that tells of no job's end."""
+
+
+@pytest.mark.parametrize("client", ["claude-code", "gemini-cli-mcp-client"])
+@pytest.mark.parametrize("tools", OTHERS)
+async def test_136_on_other_vocabularies_it_rides_as_a_text_of_its_own_where_the_model_sees_that(
+    jobs_here: Jobs, tmp_path: Path, tools: str, client: str
+) -> None:
+    tool, given = OTHERS[tools]
+    async with agent(jobs_here, tmp_path, owner="ann", name=client, tools=(tools,)) as ai:
+        job = (await jobs_here.run("yes | head -c 20000; exit 7", owner="ann", background=True)).job.id
+        await settled(jobs_here, "ann")
+        answer = await ai.ask(tool, **given)
+        *_, aside = answer.content
+        assert isinstance(aside, TextContent)
+        assert f"{job} exited with 7" in aside.text
+        assert len(answer.content) == (1 if tools == "job" else 2)
+        assert "notices" not in (answer.structured_content or {})
+        assert (answer.structured_content is None) == (client == "claude-code")
+        again = await ai.ask(tool, **given)
+        assert "exited with 7" not in str(again.content)
+        assert again.structured_content is not None
+
+
+@pytest.mark.parametrize("tools", OTHERS)
+async def test_a_client_of_which_nothing_is_known_gets_the_shapes_of_other_vocabularies_as_they_are(
+    jobs_here: Jobs, tmp_path: Path, tools: str
+) -> None:
+    tool, given = OTHERS[tools]
+    async with agent(jobs_here, tmp_path, owner="ann", tools=(tools, "core")) as ai:
+        job = (await jobs_here.run("yes | head -c 20000; exit 7", owner="ann", background=True)).job.id
+        await settled(jobs_here, "ann")
+        assert len((await ai.ask(tool, **given)).content) == 1
+        assert [one["job"] for one in (await ai.data("jobs", name="nothing"))["notices"]] == [job]
+
+
+async def test_132_a_run_says_of_what_it_is_to_be_told(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        await started(ai, gate, notify={"on_success": False})
+        loud = await started(ai, gate, notify={"on_success": True})
+        gate.open()
+        gate.open()
+        await jobs_here.outbox.pull("ann", timeout=timedelta(seconds=20))
+        assert [one["job"] for one in (await ai.data("jobs", name="nothing"))["notices"]] == [loud]
+        code, sentence = await ai.refusal("run", command="true", notify={"on_succes": False})
+        assert (code, "on_succes" in sentence) == ("bad_request", True)

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -10,7 +11,7 @@ from tests.support.gates import Gate
 
 from bide.api import Jobs
 from bide.model.errors import BadRequest
-from bide.model.notice import Message
+from bide.model.notice import Level, Message
 from bide.model.notify import Notify
 from bide.model.until import Until
 from bide.model.waiting import Mode
@@ -236,12 +237,21 @@ async def test_what_is_forgotten_is_no_news(jobs: Jobs) -> None:
         ("no spaces", {}, "cannot be an owner"),
         (OWN, {"limit": 0}, "1 to 2000"),
         (OWN, {"room": -1}, "at most 100000"),
+        (OWN, {"timeout": timedelta(seconds=-1)}, "cannot be negative"),
     ],
 )
-async def test_what_cannot_be_pulled_is_refused(jobs: Jobs, consumer: str, options: dict[str, int], says: str) -> None:
+async def test_what_cannot_be_pulled_is_refused(jobs: Jobs, consumer: str, options: dict[str, Any], says: str) -> None:
     with pytest.raises(BadRequest, match=says):
-        await jobs.outbox.pull(consumer, **options)  # pyright: ignore[reportArgumentType]
+        await jobs.outbox.pull(consumer, **options)
     with pytest.raises(BadRequest, match="for the sinks"):
         await jobs.outbox.subscribe("sink:mine")
     with pytest.raises(BadRequest, match="name who carried it"):
         await jobs.outbox.settle("")
+
+
+async def test_who_wants_only_what_is_grave_leaves_the_rest_due(jobs: Jobs) -> None:
+    await ran(jobs, "true")
+    assert (await jobs.outbox.pull(OWN, least=Level.ERROR)).items == ()
+    bad = await ran(jobs, "exit 3")
+    assert [item.job for item in (await jobs.outbox.pull(OWN, timeout=SOON, least=Level.ERROR)).items] == [bad]
+    assert len((await due(jobs)).items) == 2

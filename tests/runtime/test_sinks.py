@@ -3,9 +3,12 @@
 import hashlib
 import hmac
 import json
+import socket
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,9 @@ from tests.support import homes
 
 from bide.api import Jobs
 from bide.model.errors import BadSettings
+from bide.model.notice import pause_after
+from bide.runtime import webhook
+from bide.runtime.local import LocalJobs
 
 
 class Receiver:
@@ -136,6 +142,78 @@ async def test_a_sink_that_wants_all_is_told_all(home: Path, receiver: Receiver)
         job = (await jobs.run("exit 1")).job.id
         await until(lambda: receiver.bodies)
         assert receiver.bodies[0]["notices"][0]["job"] == job
+
+
+class Slow:
+    """The other side of a webhook that takes what it is sent and says one byte at a time, for ever."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
+        self.over = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        taken: list[socket.socket] = []
+        self._listener.settimeout(0.02)
+        while not self.over.is_set():
+            with suppress(TimeoutError):
+                taken.append(self._listener.accept()[0])
+            for one in taken:
+                with suppress(OSError):
+                    one.send(b"H")
+        for one in (*taken, self._listener):
+            one.close()
+
+    def close(self) -> None:
+        self.over.set()
+        self._thread.join()
+
+
+@pytest.fixture
+def slow() -> Iterator[Slow]:
+    found = Slow()
+    yield found
+    found.close()
+
+
+def test_a_webhook_that_hangs_is_given_up(slow: Slow) -> None:
+    began = time.monotonic()
+    assert webhook.post(slow.url, "", "d", b"{}", seconds=0.2) != ""
+    assert time.monotonic() - began < 5
+
+
+async def test_a_webhook_that_hangs_holds_up_nobody_else(home: Path, receiver: Receiver, slow: Slow) -> None:
+    other = f"[outbox.sinks.two]\ngather = '0.05s'\nwebhook = '{receiver.url}'"
+    async with with_sink(home, f"webhook = '{slow.url}'\n{other}") as jobs:
+        job = (await jobs.run("exit 1", background=True)).job.id
+        await until(lambda: receiver.bodies)
+        assert receiver.bodies[0]["notices"][0]["job"] == job
+        (outlook,) = [one for one in await jobs.outbox.list() if one.consumer == "sink:one"]
+        assert outlook.delivering
+        slow.over.set()
+
+
+async def test_a_sink_that_failed_for_an_hour_is_told_once_it_accepts(home: Path, receiver: Receiver) -> None:
+    async with with_sink(home, "webhook = 'http://127.0.0.1:1/nobody'") as jobs:
+        assert isinstance(jobs, LocalJobs)
+        rows, written = jobs.core.store.outbox, jobs.core.hub.settled
+        job = (await jobs.run("exit 1", background=True)).job.id
+        await until(lambda: rows.next_retry("sink:one"))
+        at, tries = datetime.now(UTC), 1
+        until_then = at + timedelta(hours=1)
+        while at < until_then:
+            tries += 1
+            at += pause_after(tries, 0.5)
+            await written(rows.fail("sink:one", [f"{job}:end"], at))
+        assert 110 < tries < 130
+        await written(rows.fail("sink:one", [f"{job}:end"], datetime.now(UTC)))
+    async with with_sink(home, f"webhook = '{receiver.url}'") as jobs:
+        await until(lambda: receiver.bodies)
+        await jobs.run("exit 2", background=True)
+        await until(lambda: len(receiver.bodies) == 2)
+    assert [one["job"] for body in receiver.bodies for one in body["notices"]].count(job) == 1
 
 
 async def test_a_sink_has_flags_and_an_owner(home: Path, receiver: Receiver) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 
 import anyio
@@ -11,7 +11,7 @@ import anyio
 from bide.agents import acting, awaiting
 from bide.agents.calls import Answer, Call, Response, of_data
 from bide.agents.context import Cancellation, Context
-from bide.agents.delivery import News, due
+from bide.agents.delivery import Delivery, News, delivering
 from bide.agents.handles import Handle, Handles
 from bide.agents.questions import Answering, Open
 from bide.agents.registry import Tools
@@ -22,11 +22,14 @@ from bide.agents.turnend import Ending, Inquire, Policy, TurnEnd
 from bide.api import Jobs
 from bide.model import arguments
 from bide.model.errors import BadRequest, BideError
-from bide.model.fitting import fitted
+from bide.model.fitting import EACH, fitted
 from bide.model.handles import AWAIT, check_handle_id, refusal, stray_refusal
 from bide.model.question import is_secret
 from bide.model.schema import Json
 from bide.model.spawning import Lifecycle
+
+_RIDING = 64 * 1024
+"""Bytes of results that may ride on an answer."""
 
 Permit = Callable[[Call], Awaitable[bool]]
 """Whether a call may start something; asked for at a spawn and at a call without an action, not for what is done to a handle."""
@@ -41,10 +44,12 @@ class Coordinator:
         tools: Tools,
         handles: Handles,
         starting: Starting,
+        delivery: Delivery,
         inquire: Inquire | None,
         answering: Answering,
     ) -> None:
         """See `coordinate`."""
+        self._delivery = delivery
         self._inquire = inquire
         self._answering = answering
         self.jobs = jobs
@@ -59,36 +64,63 @@ class Coordinator:
         self._cancellation = Cancellation()
 
     async def batch(self, calls: Sequence[Call]) -> list[Response]:
-        """Answer every call, in the order given. An id that clashes rejects all of them before anything runs."""
+        """Answer every call, in the order given. An id that clashes rejects all of them before anything runs.
+
+        What is due by then rides on the first answer.
+        """
+        cancellation = self._cancellation
+        await self._delivery.arrived()
         try:
             spawned = [(str(call.arguments["id"]), call.tool) for call in calls if self._spawns(call)]
             await self.handles.reserve(spawned)
         except BideError as error:
             said = f"{refusal(error)}. Nothing of this batch was run."
             return [Response(call.id, call.tool, said, is_error=True) for call in calls]
-        cancellation = self._cancellation
-        answers = [Answer("") for _ in calls]
-
-        async def one(at: int, call: Call) -> None:
-            answers[at] = await self._answer(call, cancellation)
-
-        async with anyio.create_task_group() as group:
-            for at, call in enumerate(calls):
-                group.start_soon(one, at, call)
+        answers = await self._answers(calls, cancellation)
+        riding = (await self._delivery.due(_RIDING)).text if calls else ""
         texts = fitted([answer.text for answer in answers])
+        if riding:
+            (first,) = fitted(texts[:1], each=EACH - len(riding.encode("utf-8", "surrogatepass")))
+            texts[0] = f"{first}\n\n{riding}"
         return [
             Response(call.id, call.tool, text, is_error=answer.is_error)
             for call, text, answer in zip(calls, texts, answers, strict=True)
         ]
 
+    async def _answers(self, calls: Sequence[Call], cancellation: Cancellation) -> list[Answer]:
+        """All calls at once; of what is in their answers the assistant is told by them."""
+        answers = [Answer("") for _ in calls]
+
+        async def one(at: int, call: Call) -> None:
+            answers[at] = await self._answer(call, cancellation)
+
+        with self.jobs.outbox.answering(self.handles.owner) as told:
+            async with anyio.create_task_group() as group:
+                for at, call in enumerate(calls):
+                    group.start_soon(one, at, call)
+            self.jobs.outbox.told(told)
+        return answers
+
     async def news(self) -> News:
-        """At the start of a turn: what ended without the assistant's being told. It counts as told from here on."""
-        return await due(self.jobs, self.handles.owner, {tool.name: tool.spawn for tool in self.tools})
+        """For the first message of a turn, or one that interrupts it: what happened without the assistant's being told.
+
+        It counts as told when there is a batch, the turn's end, or more news.
+        """
+        await self._delivery.arrived()
+        return await self._delivery.due()
+
+    def urgent(self) -> AbstractAsyncContextManager[News]:
+        """Wait for what cannot wait for the next turn (a handle was lost). Told when the block is left, unless it raises."""
+        return self._delivery.urgent()
 
     async def end_turn(self) -> TurnEnd:
         """The assistant has said its last: do with each active handle as its tool says, and end what only waits."""
         self.interrupt()
-        return await Ending(self.jobs, self.handles).end(self._policy)
+        await self._delivery.arrived()
+        with self.jobs.outbox.answering(self.handles.owner) as told:
+            done = await Ending(self.jobs, self.handles).end(self._policy)
+            self.jobs.outbox.told(told)
+        return done
 
     def _policy(self, tool: str) -> Policy:
         found = self.tools.get(tool)
@@ -189,7 +221,6 @@ async def coordinate(
     turn about handles whose tool has nobody of its own to ask; `answering` says who answers what coroutines ask.
     """
     handles = Handles(jobs, owner)
-    async with open_tasks(jobs) as tasks:
-        yield Coordinator(
-            jobs, tools, handles, Starting(jobs, handles, tasks, permit), inquire, answering or Answering()
-        )
+    async with delivering(jobs, owner) as delivery, open_tasks(jobs) as tasks:
+        starting = Starting(jobs, handles, tasks, permit)
+        yield Coordinator(jobs, tools, handles, starting, delivery, inquire, answering or Answering())

@@ -18,8 +18,10 @@ from bide.api import Jobs
 from bide.model.errors import BadRequest
 from bide.model.handletools import ToolSettings
 from bide.model.job import Job
+from bide.model.notify import Notify
 from bide.model.phase import Ended, Queued, Reason
 from bide.model.schema import Json
+from bide.model.spawning import Notifications
 
 
 class Starting:
@@ -59,7 +61,12 @@ class Starting:
 
     async def _begin(self, tool: Tool, given: Json, ref: str | None, context: Context) -> Job:
         request = replace(
-            request_of(tool, given), name=ref, label=tool.name, owner=self._handles.owner, background=True
+            request_of(tool, given),
+            name=ref,
+            label=tool.name,
+            owner=self._handles.owner,
+            notify=_notify(tool.spawn.notifications),
+            background=True,
         )
         work = tool.work
         if isinstance(work, ToolSettings):
@@ -84,6 +91,16 @@ class Starting:
         parts = [data["result"], data.get("content", ""), *(error["trace"] if error else [data.get("stderr", "")])]
         said = "\n".join(part.rstrip("\n") for part in parts if part) or "(no output)"
         return Answer(said, is_error=error is not None)
+
+
+def _notify(said: Notifications) -> Notify:
+    """What its owner is told of it, in bide's own words."""
+    return Notify(
+        on_success=said.on_success,
+        on_failure=said.on_failure,
+        on_waiting=said.on_waiting,
+        on_content=said.on_content,
+    )
 
 
 def _with_channel(run: Run, context: Context, given: Json) -> Callable[[Channel], Awaitable[object]]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from bide.client.http1 import Json
 
 DEFAULT_OWNER = "user"
+LEVELS = ("info", "warning", "error", "critical")
+"""What model/notice.py has, which takes long to import."""
 
 
 def configure(parser: "Parser") -> None:
@@ -31,6 +33,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--follow", "-f", action="store_true", help="wait for what happens, until interrupted")
     parser.add_argument("--once", action="store_true", help="with --follow: leave after the first message")
     parser.add_argument("--timeout", metavar="D", type=parse_ms, help="with --follow: at most this long (status 75)")
+    parser.add_argument("--least", choices=LEVELS, default="info", help="only what matters so much; the rest stays due")
     parser.add_argument("--owner", metavar="O", help="of whose jobs (default: $BIDE_OWNER, else user)")
     parser.add_argument(
         "--as",
@@ -41,6 +44,7 @@ def configure(parser: "Parser") -> None:
     parser.examples(
         "bide events                      # what is due to you, now",
         "bide events --follow --once      # as a background command: its end wakes you",
+        "bide events --follow --once --least error   # be woken by what fails",
         "bide events --follow --as board --json",
     )
 
@@ -54,7 +58,7 @@ def execute(args: "Namespace", link: "Link") -> int:
         link.call("POST", f"/v1/outbox/{quote(consumer)}", {"owner": args.owner})
     until = None if args.timeout is None else time.monotonic() + args.timeout / 1000
     while True:
-        message = pull(link, consumer, _left(args, until))
+        message = pull(link, consumer, _left(args, until), args.least)
         if not message["notices"]:
             return TIMED_OUT if args.follow else 0
         _show(args, message)
@@ -70,9 +74,9 @@ def _left(args: "Namespace", until: float | None) -> int | None:
     return None if until is None else max(0, round((until - time.monotonic()) * 1000))
 
 
-def pull(link: "Link", consumer: str, timeout_ms: int | None) -> "Json":
+def pull(link: "Link", consumer: str, timeout_ms: int | None, least: str = "info") -> "Json":
     """What is due to a consumer, once there is something or the time is up."""
-    return link.call("POST", f"/v1/outbox/{quote(consumer)}/pull", {"timeout_ms": timeout_ms})
+    return link.call("POST", f"/v1/outbox/{quote(consumer)}/pull", {"timeout_ms": timeout_ms, "least": least})
 
 
 def _show(args: "Namespace", message: "Json") -> None:

@@ -6,8 +6,10 @@ At the end of a turn, and at the next prompt. What is there already stays.
 import json
 import os
 
+from bide.cli import turnend
 from bide.cli.clients import our_command, read_file, write_file
 from bide.cli.terminal import print_json
+from bide.cli.units import parse_ms
 from bide.model.errors import BadRequest
 
 TYPE_CHECKING = False
@@ -25,6 +27,10 @@ FILES = {"claude": ".claude/settings.json", "codex": "~/.codex/hooks.json"}
 _POINTS = {"Stop": "stop", "UserPromptSubmit": "prompt", "SessionEnd": "session-end"}
 _OF_CLIENT = {"claude": tuple(_POINTS), "codex": ("Stop", "UserPromptSubmit")}
 _SECONDS = 15
+_TRUST = (
+    "codex runs a hook only once it is trusted: start it, open /hooks and trust them; "
+    "'codex exec' alone takes --dangerously-bypass-hook-trust instead"
+)
 
 
 def configure(parser: "Parser") -> None:
@@ -32,17 +38,27 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("action", choices=("install", "remove"), help="write them, or take them out again")
     parser.add_argument("client", choices=tuple(FILES), help="which agent")
     parser.add_argument("--print", action="store_true", help="only show what would be written")
+    parser.add_argument(
+        "--on-turn-end",
+        choices=turnend.POLICIES,
+        default="inquire",
+        help="what becomes of jobs that still run at the end of a turn (see: bide hook --help)",
+    )
+    parser.add_argument(
+        "--await-timeout",
+        metavar="D",
+        type=parse_ms,
+        default=turnend.AWAIT_MS,
+        help="how long await waits (default: 60s)",
+    )
     parser.examples("bide hooks install claude", "bide hooks install --print codex")
 
 
 def execute(args: "Namespace", link: "Link") -> int:  # noqa: ARG001 - the signature of commands
     """Write the file, and say which."""
     path = os.path.abspath(os.path.expanduser(FILES[args.client]))
-    home = os.path.abspath(args.home) if args.home else None
     text = read_file(path)
-    changed = (
-        json.dumps(_changed(_read(text, path), args.client, home, wanted=args.action == "install"), indent=2) + "\n"
-    )
+    changed = json.dumps(_changed(_read(text, path), args, wanted=args.action == "install"), indent=2) + "\n"
     if args.print:
         print(changed, end="")
         return 0
@@ -53,6 +69,8 @@ def execute(args: "Namespace", link: "Link") -> int:  # noqa: ARG001 - the signa
     else:
         done = "wrote bide's hooks into" if args.action == "install" else "took bide's hooks out of"
         print(f"{done} {path}; start {args.client} anew to use it")
+        if args.client == "codex" and args.action == "install":
+            print(_TRUST)
     return 0
 
 
@@ -67,12 +85,14 @@ def _read(text: str, path: str) -> "Json":
     return found
 
 
-def _changed(found: "Json", client: str, home: str | None, *, wanted: bool) -> "Json":
+def _changed(found: "Json", args: "Namespace", *, wanted: bool) -> "Json":
+    client: str = args.client
     hooks: Json = dict(found.get("hooks", {}))
     for event, point in _POINTS.items():
         kept = [group for group in hooks.get(event, []) if not _is_ours(group, client)]
         if wanted and event in _OF_CLIENT[client]:
-            kept.append({"hooks": [{"type": "command", "command": _command(point, client, home), "timeout": _SECONDS}]})
+            waits = args.await_timeout // 1000 if point == "stop" and args.on_turn_end == "await" else 0
+            kept.append({"hooks": [{"type": "command", "command": _command(point, args), "timeout": _SECONDS + waits}]})
         if kept:
             hooks[event] = kept
         else:
@@ -80,11 +100,15 @@ def _changed(found: "Json", client: str, home: str | None, *, wanted: bool) -> "
     return {**found, "hooks": hooks}
 
 
-def _command(point: str, client: str, home: str | None) -> str:
+def _command(point: str, args: "Namespace") -> str:
     from shlex import quote  # noqa: PLC0415 - only an install pays for it
 
-    place = f" --home {quote(home)}" if home else ""
-    return f"{quote(our_command())} hook {point} --client {client}{place}"
+    words = [our_command(), "hook", point, "--client", args.client]
+    if point == "stop" and args.on_turn_end != "inquire":
+        words += ["--on-turn-end", args.on_turn_end]
+    if point == "stop" and args.await_timeout != turnend.AWAIT_MS:
+        words += ["--await-timeout", f"{args.await_timeout}ms"]
+    return " ".join(quote(word) for word in [*words, *(("--home", os.path.abspath(args.home)) if args.home else ())])
 
 
 def _is_ours(group: "Json", client: str) -> bool:

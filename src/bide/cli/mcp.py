@@ -54,6 +54,11 @@ def configure(parser: "Parser") -> None:
     parser.add_argument(
         "--shared", metavar="O", action="append", default=[], help="and those of this owner (repeatable)"
     )
+    parser.add_argument(
+        "--channel",
+        action="store_true",
+        help="wake a client that takes bide as a channel (Claude Code) when there is news",
+    )
     parser.examples("bide mcp                 # in a client's configuration", "claude mcp add bide -- bide mcp")
 
 
@@ -66,7 +71,7 @@ def execute(args: "Namespace", link: "Link") -> int:
         return _install(args, tools, link.home)
     home = link.home
     prepare_home(home)
-    return Copier(home, _hello(args, tools), _opening(home, tools)).run()
+    return Copier(home, _hello(args, tools), _opening(home, tools, channel=args.channel)).run()
 
 
 def _hello(args: "Namespace", tools: list[str]) -> "dict[str, object]":
@@ -80,12 +85,14 @@ def _hello(args: "Namespace", tools: list[str]) -> "dict[str, object]":
         "patience": args.patience,
         "scope": args.scope,
         "shared": args.shared,
+        "channel": args.channel,
         "connected_at": time.time(),
     }
 
 
-def _opening(home: str, tools: list[str]) -> Opening:
-    return Opening(os.path.join(home, f"mcp-opening-{VERSION}-{'+'.join(tools)}.json"))
+def _opening(home: str, tools: list[str], *, channel: bool = False) -> Opening:
+    kept = f"mcp-opening-{VERSION}-{'+'.join(tools)}{'-channel' if channel else ''}.json"
+    return Opening(os.path.join(home, kept))
 
 
 def _toolsets(given: str) -> list[str]:
@@ -104,6 +111,8 @@ def _install(args: "Namespace", tools: list[str], served: str) -> int:
     if args.client is None:
         raise Usage(detail=f"name the client: {', '.join(clients.CLIENTS)}")
     home = os.path.abspath(args.home) if args.home else None
+    if args.channel and args.client != "claude":
+        raise Usage(detail=f"{args.client} has no channels; leave --channel out")
     words = _words(args)
     if args.print:
         print(clients.snippet(args.client, words, home=home), end="")
@@ -112,13 +121,14 @@ def _install(args: "Namespace", tools: list[str], served: str) -> int:
     if args.client in warming.HASTY:
         try:
             prepare_home(served)
-            warming.warm(served, _hello(args, tools), _opening(served, tools), args.client)
+            warming.warm(served, _hello(args, tools), _opening(served, tools, channel=args.channel), args.client)
         except BideError as error:
             print(f"{args.client} may see no tools of bide when it is first started: {error}", file=sys.stderr)
     if args.json:
         print_json({"client": args.client, "path": path})
     else:
-        print(f"wrote bide into {path}; start {args.client} anew to use it")
+        flag = " with --dangerously-load-development-channels server:bide" if args.channel else ""
+        print(f"wrote bide into {path}; start {args.client} anew{flag} to use it")
     return 0
 
 
@@ -131,4 +141,5 @@ def _words(args: "Namespace") -> list[str]:
         "--scope": None if args.scope == "own" else args.scope,
     }
     words = [word for option, value in options.items() if value for word in (option, value)]
-    return ["mcp", *words, *(word for owner in args.shared for word in ("--shared", owner))]
+    channel = ["--channel"] if args.channel else []
+    return ["mcp", *channel, *words, *(word for owner in args.shared for word in ("--shared", owner))]

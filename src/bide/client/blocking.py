@@ -128,6 +128,8 @@ class Link:
     def __init__(self, home: str, *, starts: bool = True) -> None:
         """Nothing is connected yet. With `starts`, a missing daemon is started when it is first needed."""
         self.home = home
+        self.asker = ""
+        """Who asks, if not whom the environment says."""
         self.starts = starts
         self._idle: _socket.socket | None = None
 
@@ -158,11 +160,11 @@ class Link:
 
     def begin(self, method: str, path: str, body: "Json | None" = None, query: "Query | None" = None) -> Exchange:
         """Send a request and do not wait; raises Gone."""
-        return Exchange(self._take(fresh=not can_repeat(method, path, body)), request(method, path, body, query))
+        return Exchange(self._take(fresh=not can_repeat(method, path, body)), self._message(method, path, body, query))
 
     def stream(self, method: str, path: str, body: "Json | None" = None, query: "Query | None" = None) -> Stream:
         """Send a request whose answer is frames and do not wait; raises Gone."""
-        return Stream(self._take(), request(method, path, body, query))
+        return Stream(self._take(), self._message(method, path, body, query))
 
     def frames(
         self, method: str, path: str, body: "Json | None" = None, query: "Query | None" = None
@@ -174,6 +176,9 @@ class Link:
                 yield from stream.frames()
         finally:
             stream.close()
+
+    def _message(self, method: str, path: str, body: "Json | None", query: "Query | None") -> bytes:
+        return request(method, path, body, query, self.asker)
 
     def close(self) -> None:
         """Close what is open; the link can be used again."""

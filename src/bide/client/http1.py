@@ -31,12 +31,12 @@ def quote(text: str) -> str:
     return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))
 
 
-def request(method: str, path: str, body: "Json | None" = None, query: "Query | None" = None) -> bytes:
-    """A whole request. Parts of the query that are None are left out; the path is already quoted."""
+def request(method: str, path: str, body: "Json | None" = None, query: "Query | None" = None, asker: str = "") -> bytes:
+    """A whole request of this asker. Parts of the query that are None are left out; the path is already quoted."""
     pairs = [f"{quote(key)}={quote(str(value))}" for key, value in (query or {}).items() if value is not None]
     target = f"{path}?{'&'.join(pairs)}" if pairs else path
     head = f"{method} {target} HTTP/1.1\r\nHost: bide\r\n"
-    if owner := config.owner():
+    if owner := asker or config.owner():
         head += f"Bide-Owner: {quote(owner)}\r\n"
     if body is None:
         return (head + "\r\n").encode("ascii")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from datetime import timedelta
 
 from bide.client.http1 import quote
-from bide.client.transport import Transport
+from bide.client.transport import ASKER, Transport
 from bide.model.errors import BadRequest
 from bide.model.messages import Json
-from bide.model.notice import Message, Outlook, Told
+from bide.model.notice import Level, Message, Outlook, Told
 from bide.model.outboxforms import message_from_json, outlook_from_json
 from bide.model.times import ms
 
@@ -30,9 +30,12 @@ class RemoteOutbox:
         timeout: timedelta | None = timedelta(0),  # noqa: ASYNC109 - the timeout is a result here
         limit: int | None = None,
         room: int | None = None,
+        least: Level = Level.INFO,
+        known: Collection[str] = (),
     ) -> Message:
         """See api.Outbox.pull. Asked again if the daemon dies meanwhile: nothing is lost by that."""
         body: Json = {"carrier": carrier, "timeout_ms": ms(timeout), "limit": limit, "room": room}
+        body |= {"least": least.name.lower(), "known": list(known)}
         return message_from_json(await self._transport.call("POST", f"{_path(consumer)}/pull", body))
 
     async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:
@@ -63,8 +66,12 @@ class RemoteOutbox:
 
     @contextlib.contextmanager
     def answering(self, asker: str) -> Generator[Told]:
-        """See api.Outbox.answering. Nothing is collected here: the daemon counts what it answers itself."""
-        yield Told(asker)
+        """See api.Outbox.answering. Nothing is collected here: the daemon is told who asks, and counts what it answers."""
+        before = ASKER.set(asker)
+        try:
+            yield Told(asker)
+        finally:
+            ASKER.reset(before)
 
     def told(self, told: Told, *, carrier: str = "") -> None:
         """See api.Outbox.told."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import anyio
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _TRIES = 5
 _KEPT = 32
 _RECEIVE = 256 * 1024
+ASKER: ContextVar[str] = ContextVar("asker", default="")
+"""Whose answers these are, where that is not said by the environment."""
 
 
 class _DaemonGone(Exception):
@@ -98,16 +101,16 @@ class Transport:
         self, method: str, path: str, body: Json | None = None, *, query: Query | None = None, again: bool = True
     ) -> Json:
         """A request and its JSON answer; raises the error it carries."""
-        message = request(method, path, body, query)
+        message = _message(method, path, body, query)
         return (await self._ask(message, (lambda: message) if again else None)).json()
 
     async def call_once(self, path: str, first: Json, again: Json) -> Json:
         """A POST that says `again` where it may have been heard before."""
-        return (await self._ask(request("POST", path, first), lambda: request("POST", path, again))).json()
+        return (await self._ask(_message("POST", path, first), lambda: _message("POST", path, again))).json()
 
     async def raw(self, method: str, path: str, *, query: Query | None = None) -> tuple[Mapping[str, str], bytes]:
         """A request and the headers and bytes of its answer."""
-        message = request(method, path, None, query)
+        message = _message(method, path, None, query)
         answer = await self._ask(message, lambda: message)
         if answer.status >= 400:
             raise error_of(answer.json(), answer.status)
@@ -117,7 +120,7 @@ class Transport:
         """A request whose answer goes on for as long as the connection lasts; raises the error it carries."""
         line = await self._connection(kept=False)
         try:
-            await line.send(request("GET", path, None, query))
+            await line.send(_message("GET", path, None, query))
             answer = Answer()
             while not (answer.complete or (answer.has_head and answer.length is None)):
                 answer.feed(await line.receive())
@@ -186,3 +189,7 @@ class Transport:
         for line in self._idle:
             line.close()
         self._idle.clear()
+
+
+def _message(method: str, path: str, body: Json | None = None, query: Query | None = None) -> bytes:
+    return request(method, path, body, query, ASKER.get())

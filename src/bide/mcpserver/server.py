@@ -19,10 +19,11 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
-from bide.mcpserver import llmresources, patience, refusal, resources, riding, spelling, toolsets
+from bide.mcpserver import channel, llmresources, patience, refusal, resources, riding, spelling, toolsets
 from bide.mcpserver.protocol import fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
 from bide.mcpserver.protocol.callers import known, over_http
+from bide.mcpserver.protocol.channels import Channel
 from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
 from bide.mcpserver.protocol.tasks import TaskMethods
 from bide.mcpserver.scope import Arrivals, Own
@@ -79,10 +80,16 @@ class Door:
         caller = caller_of(hello)
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+        options, instead = None, frames.passed
         async with anyio.create_task_group() as group:
-            group.start_soon(frames.receive, source, incoming, write.clone())
+            if caller.channel and caller.owner:
+                found = Channel(self._jobs.outbox, caller.owner, write)
+                options = self.server.create_initialization_options(None, {channel.CAPABILITY: {}})
+                instead = found.answered
+                group.start_soon(found.serve)
+            group.start_soon(frames.receive, source, incoming, write.clone(), instead)
             group.start_soon(frames.transmit, sink, outgoing)
-            await serve_dual_era_loop(self.server, read, write, lifespan_state=caller)
+            await serve_dual_era_loop(self.server, read, write, lifespan_state=caller, init_options=options)
             group.cancel_scope.cancel()
         with anyio.CancelScope(shield=True):
             # What the last answer carried may never have been read.
@@ -138,13 +145,13 @@ class Door:
         )
 
     async def _told_answer(self, ctx: Any, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
-        rides = tool in self._toolsets["core"]
+        where = riding.seat(call.caller.client, ours=tool in self._toolsets["core"])
         try:
             taken = await self._tasks.taken(ctx, tool, call, given)
             if taken is not None:
                 return taken
             return results.result(
-                await riding.ridden(self._jobs.outbox, call, lambda: tool.act(call, given), rides=rides)
+                await riding.ridden(self._jobs.outbox, call, tool, lambda: tool.act(call, given), where)
             )
         except MCPError:
             raise

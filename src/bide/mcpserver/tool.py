@@ -39,6 +39,8 @@ class Caller:
     shared: tuple[str, ...] = ()
     attended: bool = False
     """It is known when it goes away, so that jobs can end with it."""
+    channel: bool = False
+    """It can be woken by what is said to it unasked."""
 
     @property
     def reach(self) -> Reach:
@@ -58,6 +60,7 @@ def caller_of(hello: Json) -> Caller:
         toolsets=tuple(str(name) for name in hello.get("tools") or ("core",)),
         connected_at=datetime.fromtimestamp(float(hello.get("connected_at") or time.time()), UTC),
         attended=bool(hello.get("attended")),
+        channel=bool(hello.get("channel")),
         scope=str(hello.get("scope") or "own"),
         shared=tuple(str(owner) for owner in hello.get("shared") or ()),
     )
@@ -89,16 +92,20 @@ class Answer:
     text: str
     data: Json
     is_error: bool = False
+    aside: str = ""
+    """What else is to be said, and is no part of it."""
+    bare: bool = False
+    """Told without the data: whoever finds data would not see the rest."""
 
 
 def sendable(answer: Answer) -> Answer:
     """The answer without what no message can carry: bytes that are no text are halves of surrogate pairs here."""
-    whole = json.dumps([answer.text, answer.data], ensure_ascii=False)
+    whole = json.dumps([answer.text, answer.data, answer.aside], ensure_ascii=False)
     try:
         whole.encode()
     except UnicodeEncodeError:
-        text, data = json.loads(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-        return replace(answer, text=text, data=data)
+        text, data, aside = json.loads(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        return replace(answer, text=text, data=data, aside=aside)
     return answer
 
 
@@ -128,6 +135,8 @@ class Tool:
     """Keywords of the schema that clients are shown and that `act` checks."""
     task: Callable[[Call, Json], Awaitable[Job | None]] | None = None
     """Starts the job of a call whose client takes a task for it; `None` where the call is answered at once."""
+    one_text: bool = False
+    """Its answers have exactly one text: what else is to be said goes behind it."""
     needs_task: bool = False
     """Whether only such clients can call it."""
     timed: Callable[[Json], bool] = lambda _: False

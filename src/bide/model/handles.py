@@ -9,6 +9,7 @@ from bide.model.errors import BadRequest, BideError, JobEnded, JobNotFound, Name
 from bide.model.handletools import ACTIONS
 from bide.model.job import ID_PATTERN, NAME_PATTERN, Job
 from bide.model.messages import job_to_json
+from bide.model.notify import What
 from bide.model.phase import Ended, Queued, Reason
 from bide.model.schema import Json, fields, text, whole, words
 from bide.model.words import ended_how
@@ -22,6 +23,8 @@ MOST = 100
 """How many handles one `await` may name."""
 NONE_GIVEN = "At least one handle ID required"
 _SHOWN = 80
+_STOPS = {What.ENDED: "stopped", What.KILLED: "stopped", What.OUTPUT: "content"}
+"""Where a notice has another word here."""
 _INPUT: Json = {
     "anyOf": [
         *({"type": kind} for kind in ("string", "number", "boolean", "null")),
@@ -29,6 +32,11 @@ _INPUT: Json = {
     ],
     "description": "text for its input; null ends the input",
 }
+
+
+def kind_of(what: str) -> str:
+    """What a notice is called here: `tool.stopped`, `tool.failed`, `tool.waiting`, …"""
+    return f"tool.{_STOPS.get(What(what), what)}"
 
 
 def await_fields() -> Json:

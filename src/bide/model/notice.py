@@ -30,6 +30,8 @@ class Level(IntEnum):
     CRITICAL = 4
 
 
+LEVEL_NAMES = tuple(level.name.lower() for level in Level)
+
 ENDS = (What.ENDED, What.FAILED, What.KILLED)
 LEVELS = {
     What.FAILED: Level.ERROR,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import anyio
@@ -14,7 +14,7 @@ import anyio
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.news import compose
-from bide.model.notice import Delivery, Item, Message, Outlook, State, Told, in_order, superseded
+from bide.model.notice import Delivery, Item, Level, Message, Outlook, State, Told, in_order, superseded
 from bide.model.request import check_owner
 from bide.runtime.consumers import SINK, Consumers
 from bide.runtime.core import Core, heard, now
@@ -26,6 +26,17 @@ LIMIT = 250
 ROOM = 4000
 """How many characters of output one message has at most."""
 _LOOK_AT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What of all that is due somebody wants to be told."""
+
+    least: Level
+    known: Collection[str]
+
+    def has(self, delivery: Delivery) -> bool:
+        return delivery.notice.level >= self.least and delivery.notice.id not in self.known
 
 
 class LocalOutbox:
@@ -48,25 +59,29 @@ class LocalOutbox:
         timeout: timedelta | None = timedelta(0),  # noqa: ASYNC109 - the timeout is a result here
         limit: int = LIMIT,
         room: int = ROOM,
+        least: Level = Level.INFO,
+        known: Collection[str] = (),
     ) -> Message:
         """See api.Outbox.pull."""
         check_owner(consumer)
         if not 0 < limit <= _LOOK_AT or not 0 <= room <= 100_000:
             raise BadRequest(detail=f"a message has 1 to {_LOOK_AT} notices and at most 100000 characters of output")
+        if timeout is not None and timeout < timedelta(0):
+            raise BadRequest(detail="a timeout cannot be negative; 0 answers at once, null waits for ever")
         until = None if timeout is None else time.monotonic() + timeout.total_seconds()
         while True:
             with heard([self.core.keeping.events]) as event:
-                message = await self._take(consumer, carrier, limit, room)
+                message = await self._take(consumer, carrier, limit, room, _Wanted(least, known))
                 left = None if until is None else until - time.monotonic()
                 if message.items or (left is not None and left <= 0):
                     return message
                 with anyio.move_on_after(left):
                     await event.wait()
 
-    async def _take(self, consumer: str, carrier: str, limit: int, room: int) -> Message:
+    async def _take(self, consumer: str, carrier: str, limit: int, room: int, wanted: _Wanted) -> Message:
         # One at a time, so that nobody else is handed the same.
         async with self._taking:
-            message = await self._due(consumer, limit, room)
+            message = await self._due(consumer, limit, room, wanted)
             if message.items and carrier:
                 with anyio.CancelScope(shield=True):
                     await self.core.hub.settled(self.core.store.outbox.carry(consumer, message.ids, carrier, now()))
@@ -78,13 +93,13 @@ class LocalOutbox:
         if told is not None:
             await self.core.hub.settled(told)
 
-    async def _due(self, consumer: str, limit: int, room: int) -> Message:
+    async def _due(self, consumer: str, limit: int, room: int, wanted: _Wanted) -> Message:
         await self.written()
         found: list[tuple[Delivery, Job]] = []
         # What is watched may be many, and hide what is not.
         for look_at in (2 * limit, _LOOK_AT):
             rows = self.core.store.outbox.due(consumer, now(), look_at)
-            found = self.fitting(consumer, rows)
+            found = self.fitting(consumer, [one for one in rows if wanted.has(one)])
             if found or len(rows) < look_at:
                 break
         return self.message(consumer, found[:limit], room, more=len(found) - limit)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from bide.api import Outbox
 from bide.model import fields
 from bide.model.errors import BadRequest
+from bide.model.notice import LEVEL_NAMES, Level
 from bide.model.outboxforms import message_to_json, outlook_to_json
 from bide.model.times import from_ms
 from bide.web.http import HttpRequest, Reply
@@ -16,6 +17,8 @@ _PULL: dict[str, fields.Kind] = {
     "timeout_ms": fields.is_number,
     "limit": fields.is_whole,
     "room": fields.is_whole,
+    "least": fields.is_text,
+    "known": fields.is_words,
 }
 
 
@@ -31,6 +34,10 @@ async def pull(outbox: Outbox, request: HttpRequest, reply: Reply, consumer: str
     if "timeout_ms" in body:
         found.pop("timeout_ms", None)
         found["timeout"] = from_ms(body["timeout_ms"])
+    if "least" in found:
+        if found["least"] not in LEVEL_NAMES:
+            raise BadRequest(detail=f"'least' is one of {', '.join(LEVEL_NAMES)}, not {found['least']!r}")
+        found["least"] = Level[found["least"].upper()]
     await reply.json(message_to_json(await outbox.pull(consumer, **found)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import mcp_types as types
 from anyio.abc import ByteReceiveStream, ByteSendStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -11,11 +13,19 @@ from bide.mcpserver import refusal
 
 _MAX_FRAME = 16 * 1024 * 1024
 
+Instead = Callable[[types.JSONRPCMessage], SessionMessage | None]
+"""What a message is answered that the server is not to see; `None` if it is."""
+
+
+def passed(_: types.JSONRPCMessage) -> None:
+    """The server sees every message."""
+
 
 async def receive(
     source: ByteReceiveStream,
     incoming: MemoryObjectSendStream[SessionMessage | Exception],
     back: MemoryObjectSendStream[SessionMessage],
+    instead: Instead,
 ) -> None:
     """Lines into messages. A line that is no message is answered here: the server would say nothing, for ever."""
     rest = b""
@@ -29,6 +39,10 @@ async def receive(
                     message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError as error:
                     await back.send(_unreadable(line, error))
+                    continue
+                answer = instead(message)
+                if answer is not None:
+                    await back.send(answer)
                 else:
                     await incoming.send(SessionMessage(message))
 

@@ -30,9 +30,10 @@ def listed(tool: Tool, client: str) -> types.Tool:
 def result(answer: Answer) -> types.CallToolResult:
     """An answer, as text and as data."""
     answer = sendable(answer)
+    parts = [answer.text, answer.aside] if answer.aside else [answer.text]
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=uncontrolled(answer.text))],
-        structured_content=answer.data,
+        content=[types.TextContent(type="text", text=uncontrolled(part)) for part in parts],
+        structured_content=None if answer.bare else answer.data,
         is_error=answer.is_error,
     )
 

@@ -12,6 +12,7 @@ from bide.mcpserver.scope import SCOPES
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import asking, place, runs
 from bide.model.job import Job
+from bide.model.notify import FLAGS
 from bide.model.output import Stream
 from bide.model.phase import Ended
 from bide.model.schema import Json, fields, flag, number, whole, words
@@ -27,6 +28,11 @@ _UNTIL = {
         "input": flag("it asks for input"),
     },
     "additionalProperties": False,
+}
+_NOTIFY = {
+    "type": "object",
+    "description": f"of what to be told unasked: {', '.join(FLAGS)}",
+    "additionalProperties": {"type": "boolean"},
 }
 _BUDGET = whole("tokens of output to show (default 2000)", minimum=0, maximum=50_000)
 
@@ -168,6 +174,7 @@ TOOLS = (
             stdin=flag("keep stdin open for send"),
             pty=flag("give it a terminal"),
             reuse=string("join an equal job instead of starting another", enum=["running", "recent"]),
+            notify=_NOTIFY,
             budget=_BUDGET,
         ),
         runs.run,

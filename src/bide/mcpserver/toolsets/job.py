@@ -77,6 +77,7 @@ class JobTools:
             self.act,
             destructive=True,
             listed=self.enabled,
+            one_text=True,
         )
 
     async def act(self, call: Call, given: Json) -> Answer:

@@ -16,6 +16,7 @@ from bide.model.job import Job
 from bide.model.limits import Limits
 from bide.model.output import Stream
 from bide.model.phase import Ended
+from bide.model.plans import notify_from_json
 from bide.model.request import Request
 from bide.model.results import Ran
 from bide.model.schema import Json
@@ -93,6 +94,8 @@ def _request(call: Call, given: Json) -> Request:
     }
     if code is not None:
         options["language"] = given.get("lang", "python")
+    if "notify" in given:
+        options["notify"] = notify_from_json(given["notify"])
     if "reuse" in given:
         options["dedup"] = Dedup(Policy(f"reuse_{given['reuse']}"))
     return Request.of(

@@ -1,0 +1,105 @@
+"""The end of a coding agent's turn while jobs of it still run: asked about, waited for, aborted, or left."""
+
+import json
+import os
+
+from bide.client.http1 import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bide.client.blocking import Link
+    from bide.client.http1 import Json
+
+POLICIES = ("inquire", "await", "abort", "leave")
+AWAIT_MS = 60_000
+_GRACE_MS = 2000
+_MOST = 20
+"""How many jobs one question shows."""
+_LINES = 5
+_PREVIEW = 400
+_SESSIONS = 64
+_ASKED = "hook-asked.json"
+
+
+def active(link: "Link", owner: str) -> "list[Json]":
+    """The jobs of this owner that are not over, but for services, which are meant to go on."""
+    found: list[Json] = []
+    for phase in ("running", "queued"):
+        found += link.call("GET", "/v1/jobs", query={"owner": owner, "phase": phase, "limit": 100})["jobs"]
+    return [job for job in found if job["service"] is None]
+
+
+def inquire(link: "Link", session: str, jobs: "list[Json]") -> str:
+    """The question about those jobs that this session was not asked about yet; empty if there are none."""
+    asked = _Asked(link.home)
+    new = [job for job in jobs if job["id"] not in asked.of(session)][:_MOST]
+    if not new:
+        return ""
+    from bide.model.inquiry import Outstanding, as_text  # noqa: PLC0415 - only a turn with jobs pays for it
+
+    found = [
+        Outstanding(
+            job["name"] or job["id"], job["label"] or job["command"], _state(job), _elapsed(job), _preview(link, job)
+        )
+        for job in new
+    ]
+    asked.add(session, [job["id"] for job in new], {job["id"] for job in jobs})
+    return as_text(found, os.urandom(3).hex())
+
+
+def wait(link: "Link", jobs: "list[Json]", timeout_ms: int) -> None:
+    """Return when they are over, or time is up. The link asks for nobody, so that nobody is told by this."""
+    link.call("POST", "/v1/wait", {"jobs": [job["id"] for job in jobs], "mode": "all", "timeout_ms": timeout_ms})
+
+
+def abort(link: "Link", owner: str, jobs: "list[Json]") -> str:
+    """End them with their trees, and say so."""
+    parts: list[str] = []
+    for job in jobs:
+        killed = link.call("POST", f"/v1/jobs/{quote(job['id'])}/kill", {"by": owner, "grace_ms": _GRACE_MS})
+        left = "" if killed["verified_empty"] else " (not everything of it ended: bide show says what is left)"
+        called = f"{job['id']} ({job['name']})" if job["name"] else job["id"]
+        parts.append(f"{called}{left}")
+    return f"bide aborted at the end of the turn: {', '.join(parts)}" if parts else ""
+
+
+def _state(job: "Json") -> str:
+    return "pending" if job["phase"] == "queued" else "waiting" if job["waiting"] is not None else "running"
+
+
+def _elapsed(job: "Json") -> float:
+    from bide.cli.times import seconds_since  # noqa: PLC0415
+
+    return max(0.0, seconds_since(job["started_at"] or job["created_at"]))
+
+
+def _preview(link: "Link", job: "Json") -> str:
+    path = f"/v1/jobs/{quote(job['id'])}/output"
+    return link.raw("GET", path, query={"tail": _LINES}).take().decode("utf-8", "replace").strip()[-_PREVIEW:]
+
+
+class _Asked:
+    """Which jobs each session was asked about: who left them running once is not asked again."""
+
+    def __init__(self, home: str) -> None:
+        self._path = os.path.join(home, _ASKED)
+        self._known: dict[str, list[str]] = {}
+        try:
+            with open(self._path, "rb") as file:
+                found = json.load(file)
+        except (OSError, ValueError):
+            return
+        self._known = found if type(found) is dict else {}
+
+    def of(self, session: str) -> list[str]:
+        return self._known.get(session, [])
+
+    def add(self, session: str, jobs: list[str], still: set[str]) -> None:
+        kept = [*(job for job in self.of(session) if job in still), *jobs]
+        self._known.pop(session, None)
+        self._known[session] = kept
+        whole = dict(list(self._known.items())[-_SESSIONS:])
+        temporary = f"{self._path}.{os.getpid()}"
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(whole, file)
+        os.replace(temporary, self._path)
