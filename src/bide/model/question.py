@@ -155,16 +155,6 @@ def has_answerer(question: Question, ask: Collection[str]) -> bool:
     return any(refused(question, via, ask) is None for via in (Via.PERSON, Via.CLIENT, Via.ASSISTANT))
 
 
-def described(question: Question) -> str:
-    """The question in one line, with what can be answered."""
-    choices = "yes/no" if question.form is Form.BOOLEAN else "/".join(question.options)
-    default = question.default
-    if isinstance(default, bool):
-        default = "yes" if default else "no"
-    text = " ".join(question.text.split())
-    return text + (f" [{choices}]" if choices else "") + (f" (default {default})" if default else "")
-
-
 def spoken(question: Question, said: str) -> Value:
     """The answer that words give: `yes` and the like to what is yes or no, else the text. Raises BadRequest."""
     if question.form is not Form.BOOLEAN:

@@ -12,9 +12,10 @@ from bide.model.notice import ENDS, Item, Notice
 from bide.model.notify import What
 from bide.model.output import Stream
 from bide.model.phase import Ended
-from bide.model.question import Posed, described
+from bide.model.question import Posed
+from bide.model.questionforms import question_to_json
 from bide.model.units import show_duration
-from bide.model.words import ended_how
+from bide.model.words import asked, ended_how
 from bide.runtime.core import Core
 from bide.runtime.reading import kept, slice_at, tail
 
@@ -81,7 +82,7 @@ def _asked(core: Core, job: Job, notice: Notice) -> str:
     """What it asks; nothing of what is for people alone, since a model may read this."""
     posed = _posed(core, notice)
     if posed is not None:
-        return "" if posed.question.for_people else described(posed.question)
+        return "" if posed.question.for_people else asked(question_to_json(posed.question))
     facts = core.with_facts(job).facts
     return "" if facts is None or facts.waiting is None else facts.waiting.replace("\n", " ")
 

@@ -199,7 +199,8 @@ async def _first(waiting: _Wait, conditions: list[tuple[str, Condition]]) -> Non
             waiting.met = met
         group.cancel_scope.cancel()
 
-    with _watched(waiting.lives):
+    looks = any(met in ("log", "quiet") for met, _ in conditions)
+    with _watched(waiting.lives if looks else []):
         async with anyio.create_task_group() as group:
             for met, condition in conditions:
                 group.start_soon(one, met, condition)
