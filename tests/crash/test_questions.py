@@ -10,7 +10,7 @@ from tests.support import homes
 
 from bide.api import Jobs
 from bide.model.errors import QuestionClosed
-from bide.model.question import Posed, Question, Via
+from bide.model.question import Posed
 from bide.model.until import Until
 
 ASK = f"{shlex.quote(sys.executable)} -P -m bide ask-user"
@@ -41,21 +41,3 @@ async def test_a_question_outlives_the_daemon_and_is_answered_once(remote: Jobs,
             await remote.questions.answer(posed.id, "red")
         await remote.wait([posed.job])
     assert (await remote.read(posed.job)).data == b"got blue\n"
-
-
-async def test_the_answer_to_a_secret_that_died_with_the_daemon_is_asked_for_again(remote: Jobs, home: Path) -> None:
-    job = (await remote.run("sleep 60", background=True)).job.id
-    posed = await remote.questions.pose(job, Question("Password:", secret=True))
-    await remote.questions.answer(posed.id, "lost", via=Via.PERSON)
-    await homes.kill_daemon(home)
-    with anyio.fail_after(60):
-        async with anyio.create_task_group() as group:
-            found: list[Posed] = []
-
-            async def wait() -> None:
-                found.append(await remote.questions.wait(posed.id))
-
-            group.start_soon(wait)
-            assert (await remote.wait([job], until=Until(question=()))).met == "question"
-            await remote.questions.answer(posed.id, "s3cret", via=Via.PERSON)
-    assert [one.value for one in found] == ["s3cret"]
