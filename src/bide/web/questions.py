@@ -24,7 +24,7 @@ _ANSWER: dict[str, fields.Kind] = {
     "value": lambda value: isinstance(value, str | bool),
     "text": fields.is_text,
     "deny": fields.is_flag,
-    "via": lambda value: value in (Via.PERSON, Via.CLIENT, Via.ASSISTANT),
+    "via": lambda value: value in list(Via),
     "by": fields.is_text,
     "key": fields.is_text,
 }
