@@ -11,6 +11,7 @@ Outside a job, whoever is at the terminal or the pipe is asked.
 import os
 import sys
 
+from bide.cli.asking import WORDS, ask_here, fitting
 from bide.cli.exits import Usage
 from bide.cli.units import parse_ms
 from bide.client.http1 import quote
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from bide.cli.parser import Parser
     from bide.client.blocking import Link
     from bide.client.http1 import Json
-
-WORDS = {"y": "yes", "yes": "yes", "true": "yes", "n": "no", "no": "no", "false": "no"}
 
 
 def configure(parser: "Parser") -> None:
@@ -59,8 +58,6 @@ def execute(args: "Namespace", link: "Link") -> int:
     job = os.environ.get("BIDE_JOB")
     if job and not _is_embedded(link.home):
         return _ask(args, link, job)
-    from bide.cli.asking import ask_here  # noqa: PLC0415 - a job does not pay for it
-
     return _tell(ask_here(args, options), "nobody answered", boolean=args.boolean)
 
 
@@ -111,12 +108,6 @@ def _question(args: "Namespace") -> "Json":
         "exclusive": args.exclusive,
         "secret": args.secret,
     }
-
-
-def fitting(said: str, options: list[str], *, boolean: bool) -> str | None:
-    """The answer that a line gives, if it gives one."""
-    word = WORDS.get(said.strip().lower()) if boolean else said
-    return word if word is not None and (not options or word in options) else None
 
 
 def _tell(answer: str | None, why: str, *, boolean: bool) -> int:

@@ -3,11 +3,17 @@
 import os
 import sys
 
-from bide.cli.ask_user import fitting
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+
+WORDS = {"y": "yes", "yes": "yes", "true": "yes", "n": "no", "no": "no", "false": "no"}
+
+
+def fitting(said: str, options: list[str], *, boolean: bool) -> str | None:
+    """The answer that a line gives, if it gives one."""
+    word = WORDS.get(said.strip().lower()) if boolean else said
+    return word if word is not None and (not options or word in options) else None
 
 
 def ask_here(args: "Namespace", options: list[str]) -> str | None:
