@@ -116,12 +116,13 @@ async def awaited(ai: Agent, jobs: Jobs, asks: Posed, gate: Gate) -> Json:
         await jobs.questions.wait(asks.id)
         gate.open()
 
+    found: list[Json] = []
     with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
             group.start_soon(go_on)
-            data = await ai.data("await", jobs=[asks.job])
+            found.append(await ai.data("await", jobs=[asks.job]))
             group.cancel_scope.cancel()
-    return data
+    return found[0]
 
 
 @pytest.fixture(params=ERAS)

@@ -101,8 +101,6 @@ class Facts:
 
     waiting: str | None = None
     """The job asks for input, and this is its question, or the last unfinished line of its output."""
-    question: Posed | None = None
-    """What it asks, and how that is answered; `None` also while input that was sent to it is on its way."""
     usage: Usage | None = None
     out: Kept = Kept()
     err: Kept = Kept()
@@ -126,6 +124,8 @@ class Facts:
     """The job that came after this one, when a service was started again."""
     gave_up: str = ""
     """Why a service that should come back does not any more."""
+    question: Posed | None = None
+    """What it asks, and how that is answered; `None` also while input that was sent to it is on its way."""
 
 
 @dataclass(frozen=True, slots=True)

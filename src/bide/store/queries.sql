@@ -347,7 +347,7 @@ FROM questions WHERE id = :id
 -- open_questions
 -- Every question that waits for its answer, oldest first.
 SELECT id, job, question, policy, posed_at, until, state, value, via, by, why, closed_at, asker, ticks, key, answer_key
-FROM questions INDEXED BY questions_open WHERE state = 'open' ORDER BY posed_at, id
+FROM questions INDEXED BY questions_open WHERE state = 'open' AND posed_at >= 0 ORDER BY posed_at, id
 
 -- close_question
 -- Say what became of a question; what is closed stays so.
