@@ -223,3 +223,22 @@ async def test_a_state_that_was_not_given_out_is_refused(jobs_here: Jobs, tmp_pa
         with pytest.raises(Refused) as refused:
             await client.call("run", {"command": "true"}, requestState=state, inputResponses={})
         assert refused.value.code == -32602
+
+
+async def test_105_110_apply_answers_the_question_of_a_handle_and_await_counts_it_as_pending(
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
+) -> None:
+    async with agent(jobs_here, tmp_path, tools=("handles",)) as ai:
+        await ai.data("shell", action="spawn", id="h", command=gate.wait)
+        asks = await jobs_here.questions.pose("h", COLOUR)
+        row = await ai.data("shell", action="fetch", id="h")
+        assert (row["state"], row["question"]["id"]) == ("waiting", asks.id)
+        pending = await ai.data("await", all=["h"], timeout_secs=0)
+        assert pending["pending"] == [{"id": "h", "state": "waiting"}]
+        assert "must be one of red, blue" in text_of(await ai.ask("shell", action="apply", id="h", input="green"))
+        assert (await ai.data("shell", action="apply", id="h", input="red"))["state"] == "running"
+        assert (await jobs_here.questions.get(asks.id)).value == "red"
+        await jobs_here.questions.pose("h", DEPLOY)
+        row = await ai.data("shell", action="fetch", id="h")
+        assert (row["state"], "question" in row) == ("waiting", False)
+        assert "waits for the answer of a person" in text_of(await ai.ask("shell", action="apply", id="h", input="yes"))
