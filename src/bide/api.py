@@ -16,6 +16,7 @@ from bide.model.request import Request, RunOptions
 from bide.model.results import Filter, Group, Killed, Page, Ran, SessionEnded, SessionStarted
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
+from bide.questions import Questions
 
 __all__ = [
     "PAGE",
@@ -30,6 +31,7 @@ __all__ = [
     "Llm",
     "Outbox",
     "Page",
+    "Questions",
     "Ran",
     "Services",
     "SessionEnded",
@@ -73,6 +75,11 @@ class Jobs(Protocol):
     @property
     def outbox(self) -> Outbox:
         """Who is to be told what of jobs."""
+        ...
+
+    @property
+    def questions(self) -> Questions:
+        """What they ask, and who answers."""
         ...
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:

@@ -15,6 +15,8 @@ from bide.model.handletools import HandlesSettings, ToolSettings, check_tool
 from bide.model.llm.ask import Policy
 from bide.model.llm.choices import LlmSettings
 from bide.model.outboxsettings import OutboxSettings, SinkSettings
+from bide.model.question import Policy as QuestionPolicy
+from bide.model.questionsettings import ASKED, QuestionSettings
 
 MIB = 1024 * 1024
 FILE = "config.toml"
@@ -110,6 +112,7 @@ class Settings:
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
+    questions: QuestionSettings = field(default_factory=QuestionSettings)
     llm: LlmSettings = field(default_factory=LlmSettings)
 
 
@@ -124,6 +127,8 @@ def check(found: Mapping[str, Any], path: str) -> Settings:
     builtin = HandlesSettings().builtin
     if not set(settings.mcp.handles.builtin) <= set(builtin):
         raise BadSettings(path=path, detail=f"'mcp.handles.builtin' lists some of {', '.join(builtin)}")
+    if not set(settings.questions.ask) <= set(ASKED):
+        raise BadSettings(path=path, detail=f"'questions.ask' lists some of {', '.join(ASKED)}")
     return settings
 
 
@@ -267,10 +272,15 @@ def _policy(value: object) -> Policy | None:
     return Policy(value) if value in list(Policy) else None
 
 
+def _question_policy(value: object) -> QuestionPolicy | None:
+    return QuestionPolicy(value) if value in list(QuestionPolicy) else None
+
+
 _PLAIN: dict[type, tuple[Callable[[object], object], str]] = {
     timedelta: (_duration, "a time such as '30s', '5m', '2h' or '30d', at most '36500d'"),
     bool: (_flag, "true or false"),
     Policy: (_policy, f"one of {', '.join(Policy)}"),
+    QuestionPolicy: (_question_policy, f"one of {', '.join(QuestionPolicy)}"),
     str: (_text, "text"),
     float: (_number, "a number above 0"),
     tuple: (_words, "a list of texts"),

@@ -24,6 +24,7 @@ from bide.agents import (
     coordinate,
 )
 from bide.api import Jobs
+from bide.model.question import Via
 from bide.model.until import Until
 
 WHICH = Question("Which colour?", Form.SELECT, ("red", "blue"))
@@ -59,8 +60,9 @@ async def test_110_122_a_handle_that_asks_waits_is_pending_and_goes_on_when_it_i
     async with at_work(local, Answering(assistant=True)) as desk:
         await said(desk, SPAWN)
         row = await _waiting(desk)
+        assert [one.id for one in await local.questions.list()] == [row["question"]["id"]]
         asked = {
-            "id": "question",
+            "id": row["question"]["id"],
             "text": "Which colour?",
             "type": "select",
             "default": None,
@@ -144,11 +146,30 @@ async def test_145_a_password_is_shown_to_no_model_and_taken_from_none(local: Jo
         await said(desk, SPAWN)
         assert await _waiting(desk) == {"id": "p", "state": "waiting"}
         (refused,) = await said(desk, Call("3", "paint", {"action": "apply", "id": "p", "input": "guess"}))
-        assert refused == "Handle `p` waits for the answer of a person; await it"
+        assert "Handle `p` asks for a secret, and no model gives one; a person can, at a terminal" in refused
         release.set()
         (awaited,) = await said(desk, awaiting(all=["p"]))
     assert awaited["completed"][0]["result"] == "painted s3cret"
     assert seen == []
+
+
+async def test_110_anybody_at_another_door_may_answer_and_what_is_closed_is_asked_no_longer(local: Jobs) -> None:
+    async with at_work(local, Answering(assistant=True)) as desk:
+        await said(desk, SPAWN)
+        await _waiting(desk)
+        await local.questions.answer("p", "red", via=Via.PERSON)
+        (awaited,) = await said(desk, awaiting(all=["p"]))
+        assert awaited["completed"][0]["result"] == "painted red"
+        assert await local.questions.list() == ()
+
+
+async def test_122_a_question_that_is_denied_at_another_door_ends_the_handle_with_an_error(local: Jobs) -> None:
+    async with at_work(local, Answering(assistant=True)) as desk:
+        await said(desk, SPAWN)
+        await _waiting(desk)
+        await local.questions.answer("p", None, via=Via.PERSON)
+        (awaited,) = await said(desk, awaiting(all=["p"]))
+    assert "nobody may answer" in awaited["completed"][0]["result"]
 
 
 async def test_an_abort_ends_a_handle_that_waits(local: Jobs) -> None:
@@ -187,7 +208,7 @@ async def test_a_prompt_of_a_command_is_answered_by_apply_and_one_for_a_password
         (awaited,) = await said(desk, awaiting(all=["login"]))
         assert awaited["completed"][0]["result"] == "User: got x\n"
         refused = await _prompted(local, desk, "Password: ")
-        assert "asks for a password, and no model gives one; a person can: bide send" in refused
+        assert "asks for a secret, and no model gives one; a person can, at a terminal: bide answer" in refused
         await local.send("login", data=b"s3cret\n")
         (awaited,) = await said(desk, awaiting(all=["login"]))
     assert awaited["completed"][0]["result"] == "Password: got s3cret\n"

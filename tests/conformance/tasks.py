@@ -76,9 +76,9 @@ class FixtureTasks(Tasks):
             if f"{one.key}-{part}" not in known
         )
 
-    async def answer(self, job: Job, responses: Mapping[str, object]) -> None:
+    async def answer(self, call: Call, job: Job, responses: Mapping[str, object]) -> None:
         if job.label != _TWO:
-            await super().answer(job, responses)
+            await super().answer(call, job, responses)
             return
         known = self._half.setdefault(job.id, {})
         known |= {one.key: responses[one.key] for one in self.questions(job) if one.key in responses}

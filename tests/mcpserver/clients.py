@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream
 from mcp import Client
-from mcp.client.session import MessageHandlerFnT
+from mcp.client.session import ElicitationFnT, MessageHandlerFnT
 from mcp.shared.message import SessionMessage
 from mcp_types import CallToolResult, Implementation, TextContent, jsonrpc_message_adapter
 
@@ -99,8 +99,9 @@ async def agent(
     attended: bool = False,
     heard: MessageHandlerFnT | None = None,
     env: Mapping[str, str] | None = None,
+    elicits: ElicitationFnT | None = None,
 ) -> AsyncGenerator[Agent]:
-    """A client of a door in this process, that calls itself by this name; `heard` gets what the door says unasked."""
+    """A client of a door in this process, that calls itself by this name; `heard` gets what the door says unasked, `elicits` answers what it asks."""
     hello = {
         "owner": owner,
         "cwd": str(cwd),
@@ -141,6 +142,8 @@ async def agent(
     async with anyio.create_task_group() as group, to_client, at_door, at_client:
         group.start_soon((door or Door(jobs, group, settings)).serve, Receiver(at_door), Sender(to_client), hello)
         info = Implementation(name=name, version="1")
-        async with Client(transport(), mode=era, client_info=info, message_handler=heard) as client:
+        async with Client(
+            transport(), mode=era, client_info=info, message_handler=heard, elicitation_callback=elicits
+        ) as client:
             yield Agent(client)
         group.cancel_scope.cancel()

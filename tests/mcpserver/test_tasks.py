@@ -12,6 +12,7 @@ from bide.api import Jobs
 from bide.mcpserver.tasks import line_of, question_of, status_of
 from bide.model.job import Facts, Job, JobId, Spec, Taken
 from bide.model.phase import End, Ended, Phase, Queued, Reason, Running
+from bide.model.question import Posed, Question
 from bide.model.schema import Json
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,7 +27,13 @@ def ended(reason: Reason) -> Job:
     return job(Ended(started_at=NOW, ended_at=NOW, end=End(reason)))
 
 
-WAITS = Facts(waiting="name? ", input=Taken(3, 3))
+def waits(at: int, **question: bool) -> Facts:
+    """Of a program that shows a prompt, after so many bytes of input."""
+    asked = Posed(f"j0000000000:input:{at}", "j0000000000", Question("name?", **question), NOW, typed_at=at)
+    return Facts(waiting="name? ", input=Taken(at, at), question=asked)
+
+
+WAITS = waits(3)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +43,7 @@ WAITS = Facts(waiting="name? ", input=Taken(3, 3))
         (job(RUNNING), "working"),
         (job(RUNNING, WAITS), "input_required"),
         (job(RUNNING, Facts(waiting="name? ", input=Taken(3, 9))), "working"),
+        (job(RUNNING, waits(3, secret=True)), "working"),
         (ended(Reason.EXITED), "completed"),
         (ended(Reason.SIGNALED), "completed"),
         (ended(Reason.TIMED_OUT), "completed"),
@@ -51,7 +59,7 @@ def test_the_status_of_a_task_is_a_translation_of_the_job(one: Job, status: str)
 
 def test_every_question_of_a_job_has_another_key() -> None:
     first = question_of(job(RUNNING, WAITS))
-    second = question_of(job(RUNNING, Facts(waiting="name? ", input=Taken(5, 5))))
+    second = question_of(job(RUNNING, waits(5)))
     assert first is not None
     assert second is not None
     assert (first.prompt, first.at) == ("name? ", 3)

@@ -35,9 +35,13 @@ from bide.model.event import Event
 from bide.model.job import Facts
 from bide.model.messages import job_from_json, job_to_json
 from bide.model.phase import Descendant, Kept
+from bide.model.question import Form, Policy, Posed, Question, State, Via
 
 AT = datetime(2026, 5, 1, 12, 30, 15, 123000, tzinfo=UTC)
 ID = JobId("j0123456789")
+_SELECT = Question("Which?", Form.SELECT, ("a", "b"), "a", exclusive=True, secret=True)
+POSED = Posed("q0123456789", ID, _SELECT, AT, Policy.AUTO, AT, None, State.ANSWERED, "b", Via.PERSON, "me", "why", AT)
+PROMPT = Posed(f"{ID}:input:0", ID, Question("Name?"), AT, typed_at=0)
 LEFT = (Descendant(7, 12345, "sleep"),)
 USAGE = Usage(1, 2, "cgroup", 3, 4, sampled=True, processes=5)
 SPEC = Spec(("/bin/sh", "-c", "x"), "x", "/tmp")
@@ -86,6 +90,8 @@ END = End(
         Job(ID, SPEC, AT, phase=Running(AT, 7)),
         Job(ID, SPEC, AT, phase=Running(AT, 7), facts=Facts("Name? ", USAGE, Kept(0, 6), Kept(1, 2), stalled=True)),
         Job(ID, SPEC, AT, phase=Running(AT, 7), facts=Facts(waiting="")),
+        Job(ID, SPEC, AT, phase=Running(AT, 7), facts=Facts(waiting="Which?", question=POSED)),
+        Job(ID, SPEC, AT, phase=Running(AT, 7), facts=Facts(waiting="Name? ", question=PROMPT)),
         Job(ID, SPEC, AT, phase=Ended(AT, END, AT, 7)),
         Job(ID, SPEC, AT, phase=Ended(AT, END, AT, 7), facts=Facts(alive=LEFT)),
         Job(ID, SPEC, AT, phase=Ended(AT, End(Reason.SPAWN_FAILED, errno=2))),
@@ -126,6 +132,8 @@ def test_an_event_is_the_same_after_the_wire() -> None:
 
 
 FACTS = {
+    "question": "q0000000000",
+    "how": "it was answered by me",
     "what": "pause",
     "cli": "claude",
     "failures": "5",

@@ -3,7 +3,19 @@
 import pytest
 
 from bide.model.errors import BadRequest
-from bide.model.question import Form, Policy, Question, by_policy, fault, is_secret
+from bide.model.question import (
+    Form,
+    Policy,
+    Question,
+    Value,
+    Via,
+    by_policy,
+    fault,
+    has_answerer,
+    is_secret,
+    refused,
+    spoken,
+)
 
 _BOOLEAN = Question("Go on?", Form.BOOLEAN)
 _SELECT = Question("Which?", Form.SELECT, ("red", "blue"))
@@ -64,7 +76,9 @@ def test_a_prompt_for_a_password_is_known(prompt: str, secret: bool) -> None:  #
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"text": " "}, "needs a text"),
+        ({"text": " "}, "a text of 1 to 4096 characters"),
+        ({"text": "x" * 5000}, "a text of 1 to 4096 characters"),
+        ({"text": "x", "form": Form.SELECT, "options": ("a",) * 101}, "at most 100 options"),
         ({"text": "x", "form": Form.SELECT}, "needs options"),
         ({"text": "x", "options": ("a",)}, "other questions have none"),
         ({"text": "x", "form": Form.BOOLEAN, "default": "yes"}, "must answer it"),
@@ -73,3 +87,35 @@ def test_a_prompt_for_a_password_is_known(prompt: str, secret: bool) -> None:  #
 def test_a_question_that_cannot_be_meant_is_refused(given: dict[str, object], sentence: str) -> None:
     with pytest.raises(BadRequest, match=sentence):
         Question(**given)  # type: ignore[arg-type]
+
+
+_EXCLUSIVE = Question("Deploy?", Form.BOOLEAN, exclusive=True)
+_SECRET = Question("Password:", secret=True)
+_ALL = ("person", "client", "assistant")
+
+
+@pytest.mark.parametrize(
+    ("question", "ask", "taken"),
+    [
+        (_TEXT, _ALL, {"person", "client", "assistant", "command", "policy"}),
+        (_TEXT, ("person",), {"person", "command", "policy"}),
+        (_TEXT, (), {"command", "policy"}),
+        (_EXCLUSIVE, _ALL, {"person", "client", "policy"}),
+        (_EXCLUSIVE, ("assistant",), {"policy"}),
+        (_SECRET, _ALL, {"person", "policy"}),
+        (_SECRET, ("client", "assistant"), {"policy"}),
+    ],
+)
+def test_141_145_who_may_answer(question: Question, ask: tuple[str, ...], taken: set[str]) -> None:
+    assert {str(via) for via in Via if refused(question, via, ask) is None} == taken
+    assert has_answerer(question, ask) is bool(taken & {"person", "client", "assistant"})
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "value"),
+    [(_BOOLEAN, " Yes ", True), (_BOOLEAN, "n", False), (_SELECT, "red", "red"), (_TEXT, "yes", "yes")],
+)
+def test_an_answer_in_words_is_what_it_says(question: Question, said: str, value: Value) -> None:
+    assert spoken(question, said) == value
+    with pytest.raises(BadRequest, match="say yes or no, not 'perhaps'"):
+        spoken(_BOOLEAN, "perhaps")

@@ -42,7 +42,7 @@ def test_every_route_is_documented() -> None:
     documented = Path("docs/http.md").read_text(encoding="utf-8")
     for method, path in ROUTES:
         names = {"groups": "{group}", "sessions": "{session}", "owners": "{owner}", "conversations": "{conversation}"}
-        names |= {"outbox": "{consumer}", "carriers": "{carrier}"}
+        names |= {"outbox": "{consumer}", "carriers": "{carrier}", "questions": "{question}"}
         of = names.get(path.split("/")[1], "{job}")
         assert f"`{method} /{path.replace('*', of, 1).replace('*', '{job}')}`" in documented
 

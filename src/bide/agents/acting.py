@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import cast
 
 import anyio
 
@@ -13,6 +14,7 @@ from bide.model.errors import BadRequest
 from bide.model.handles import shown, state_of
 from bide.model.job import Job
 from bide.model.phase import Ended
+from bide.model.question import Value, spoken
 from bide.model.schema import Json
 
 SETTLE = timedelta(milliseconds=100)
@@ -34,6 +36,16 @@ async def apply(jobs: Jobs, job: Job, ref: str, value: object, key: str | None =
     if isinstance(job.phase, Ended):
         detail = f"Handle `{shown(ref)}` is stopped, so nothing can be applied to it; fetch gives its result"
         raise BadRequest(detail=detail)
+    posed = None if job.facts is None else job.facts.question
+    if posed is not None and posed.question.for_people:
+        what = (
+            "asks for a secret, and no model gives one" if posed.question.secret else "waits for the answer of a person"
+        )
+        raise BadRequest(detail=f"Handle `{shown(ref)}` {what}; a person can, at a terminal: bide answer {job.id}")
+    if posed is not None and posed.typed_at is None:
+        answer = spoken(posed.question, value) if isinstance(value, str) else cast("Value | None", value)
+        await jobs.questions.answer(posed.id, answer, by=job.owner, key=key)
+        return await row(jobs, await jobs.get(job.id), ref)
     if not (job.spec.stdin or job.spec.pty):
         raise BadRequest(detail=f"Handle `{shown(ref)}` was spawned without stdin; abort it and spawn it with stdin")
     before = await _size(jobs, job)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import anyio
 
 from bide.agents.handles import Handles
-from bide.agents.questions import Answering, Open, resolve
+from bide.agents.questions import Answering, Denied, ask, resolve
 from bide.agents.tasks import Channel
-from bide.model.question import Question
+from bide.model.question import Question, Value
 
 
 class Cancellation:
@@ -47,11 +47,14 @@ class Context:
     answering: Answering = field(default_factory=Answering)
     """Who is asked what this call asks."""
 
-    async def ask(self, question: Question) -> str | bool:
+    async def ask(self, question: Question) -> Value:
         """The answer to a question; a spawned call is `waiting` meanwhile. Raises Denied, which ends the call unless it is caught."""
-        if self.handle is not None:
-            return await self.handles.ask(self.handle, question, self.answering)
-        return await resolve(replace(self.answering, assistant=False), Open(question))
+        if self.channel is not None:
+            return await ask(self.handles.jobs, self.channel.job, question, self.answering)
+        answer = await resolve(question, self.answering, asks_assistant=False)
+        if answer is None:
+            raise Denied(question)
+        return answer[0]
 
     async def write(self, text: str) -> None:
         """Add to what `fetch` and the end show, if it was spawned; a call that runs to completion answers once."""

@@ -12,8 +12,8 @@ from bide.agents import acting, awaiting
 from bide.agents.calls import Answer, Call, Response, of_data
 from bide.agents.context import Cancellation, Context
 from bide.agents.delivery import Delivery, News, delivering
-from bide.agents.handles import Handle, Handles
-from bide.agents.questions import Answering, Open
+from bide.agents.handles import Handles
+from bide.agents.questions import Answering
 from bide.agents.registry import Tools
 from bide.agents.starting import Starting
 from bide.agents.tasks import open_tasks
@@ -24,7 +24,6 @@ from bide.model import arguments
 from bide.model.errors import BadRequest, BideError
 from bide.model.fitting import EACH, fitted
 from bide.model.handles import AWAIT, check_handle_id, refusal, stray_refusal
-from bide.model.question import is_secret
 from bide.model.schema import Json
 from bide.model.spawning import Lifecycle
 
@@ -168,25 +167,14 @@ class Coordinator:
         if handle.job is None:
             return of_data(await self.handles.row(handle))
         job = await self.jobs.get(handle.job)
-        if handle.asked is not None and action != "abort":
-            return await self._on_question(handle, handle.asked, action, given)
         if action == "fetch":
             return of_data(await acting.fetch(self.jobs, job, ref))
         if action == "apply":
-            if job.facts is not None and is_secret(job.facts.waiting or ""):
-                detail = f"Handle `{ref}` asks for a password, and no model gives one; a person can: bide send {job.id}"
-                raise BadRequest(detail=detail)
+            posed = None if job.facts is None else job.facts.question
+            if posed is not None and posed.typed_at is None and not self._answering.assistant:
+                raise BadRequest(detail=f"Handle `{ref}` waits for the answer of a person; await it")
             return of_data(await acting.apply(self.jobs, job, ref, given["input"]))
         return of_data(await acting.abort(self.jobs, job, ref, self.handles.owner))
-
-    async def _on_question(self, handle: Handle, asked: Open, action: str, given: Json) -> Answer:
-        """A handle that waits is answered by `apply`, unless a person is asked; `fetch` shows the question."""
-        if action == "apply":
-            if not self._answering.assistant or asked.question.for_people:
-                raise BadRequest(detail=f"Handle `{handle.id}` waits for the answer of a person; await it")
-            asked.answer(given["input"])
-            handle.asked = None
-        return of_data(await self.handles.row(handle))
 
 
 def _checked(tool: Tool, given: Json) -> str:

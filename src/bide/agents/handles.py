@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from bide.agents.questions import Answering, Open, resolve
 from bide.agents.rows import LARGEST, row
 from bide.api import Filter, Jobs
 from bide.model.errors import JobNotFound, NameInUse
 from bide.model.handles import state_of
 from bide.model.job import ID_PATTERN, Job, JobId
-from bide.model.question import Question
 from bide.model.schema import Json
 
 
@@ -29,8 +27,6 @@ class Handle:
     error: str = ""
     settled: anyio.Event = field(default_factory=anyio.Event)
     """There is a job, or it is known that there will be none."""
-    asked: Open | None = None
-    """What it asks at this moment."""
 
 
 class Handles:
@@ -38,7 +34,7 @@ class Handles:
 
     def __init__(self, jobs: Jobs, owner: str) -> None:
         """No handle is known yet."""
-        self._jobs = jobs
+        self.jobs = jobs
         self.owner = owner
         self._known: dict[str, Handle] = {}
 
@@ -58,7 +54,7 @@ class Handles:
         if known is not None and not known.settled.is_set():
             return True
         for phase in ("running", "queued"):
-            if (await self._jobs.list(Filter(owner=self.owner, name=ref, phase=phase), limit=1)).jobs:
+            if (await self.jobs.list(Filter(owner=self.owner, name=ref, phase=phase), limit=1)).jobs:
                 return True
         return False
 
@@ -67,15 +63,6 @@ class Handles:
         handle = self._known[ref]
         handle.job = job
         handle.settled.set()
-
-    async def ask(self, ref: str, question: Question, answering: Answering) -> str | bool:
-        """Have the handle wait for an answer. Raises Denied."""
-        handle = self._known[ref]
-        handle.asked = Open(question)
-        try:
-            return await resolve(answering, handle.asked)
-        finally:
-            handle.asked = None
 
     def failed(self, ref: str, message: str) -> None:
         """There will be no job: whoever waits for it learns why."""
@@ -95,19 +82,19 @@ class Handles:
 
     async def _owned(self, ref: str) -> Job:
         if ID_PATTERN.match(ref):
-            job = await self._jobs.get(ref)
+            job = await self.jobs.get(ref)
             if job.owner == self.owner:
                 return job
             raise JobNotFound(job=ref)
         for phase in ("running", "queued", None):
-            page = await self._jobs.list(Filter(owner=self.owner, name=ref, phase=phase), limit=1)
+            page = await self.jobs.list(Filter(owner=self.owner, name=ref, phase=phase), limit=1)
             if page.jobs:
                 return page.jobs[0]
         raise JobNotFound(job=ref)
 
     async def job(self, handle: Handle) -> Job | None:
         """Its job as it is now; `None` for a placeholder, and where there will be none."""
-        return None if handle.job is None else await self._jobs.get(handle.job)
+        return None if handle.job is None else await self.jobs.get(handle.job)
 
     async def state(self, handle: Handle) -> str:
         """`pending`, `running`, `waiting` or `stopped`."""
@@ -117,8 +104,7 @@ class Handles:
         """The handle with what it wrote."""
         job = await self.job(handle)
         if job is not None:
-            found = await row(self._jobs, job, handle.id, room)
-            return found if handle.asked is None else {**found, **_waits(handle.asked)}
+            return await row(self.jobs, job, handle.id, room)
         if not handle.error:
             return {"id": handle.id, "state": "pending"}
         error: Json = {"message": handle.error, "trace": [], "transient": False}
@@ -131,7 +117,7 @@ class Handles:
             await handle.settled.wait()
             found += [] if handle.job is None else [handle.job]
         if found:
-            await self._jobs.wait(found)
+            await self.jobs.wait(found)
         await self._first(list(either))
 
     async def _first(self, handles: list[Handle]) -> None:
@@ -156,7 +142,7 @@ class Handles:
         found: list[Job] = []
         before: str | None = None
         while True:
-            page = await self._jobs.list(Filter(owner=self.owner, phase=phase), limit=100, before=before)
+            page = await self.jobs.list(Filter(owner=self.owner, phase=phase), limit=100, before=before)
             found += page.jobs
             before = page.next
             if before is None:
@@ -167,10 +153,4 @@ def state_word(handle: Handle, job: Job | None) -> str:
     """The state of a handle and its job, if it has one."""
     if job is None:
         return "stopped" if handle.error else "pending"
-    return "waiting" if handle.asked is not None else state_of(job)
-
-
-def _waits(asked: Open) -> Json:
-    """What only a person may see is not shown to the assistant."""
-    question = asked.question
-    return {"state": "waiting", **({} if question.for_people else {"question": question.to_json()})}
+    return state_of(job)

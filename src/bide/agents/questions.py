@@ -6,15 +6,16 @@ import getpass
 import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import anyio
 import anyio.to_thread
 
 from bide.api import Jobs
-from bide.model.errors import BadRequest
+from bide.model.errors import BideError, QuestionClosed
 from bide.model.phase import Ended
-from bide.model.question import Form, Policy, Question, by_policy, fault
+from bide.model.question import Form, Policy, Question, Value, Via, by_policy, fault
 from bide.model.request import Request
 
 DENIED = "nobody may answer {text!r} here, and it is not answered by itself"
@@ -32,7 +33,7 @@ class Denied(Exception):
 class Answerer:
     """Somebody who can be asked. `None` for an answer means that the next one is asked."""
 
-    answer: Callable[[Question], Awaitable[str | bool | None]]
+    answer: Callable[[Question], Awaitable[Value | None]]
     person: bool = False
     """It is a person, and may be asked what no model may see."""
 
@@ -47,49 +48,60 @@ class Answering:
     policy: Policy = Policy.DENY
 
 
-class Open:
-    """A question that waits for its answer."""
-
-    def __init__(self, question: Question) -> None:
-        """Just asked."""
-        self.question = question
-        self._event = anyio.Event()
-        self._value: str | bool | None = None
-
-    def answer(self, value: object) -> None:
-        """Answer it. Raises BadRequest for what is no answer."""
-        wrong = fault(self.question, value)
-        if wrong is not None:
-            raise BadRequest(detail=f"this is no answer to {self.question.text!r}: {wrong}")
-        self._value = value if isinstance(value, str | bool) else None
-        self._event.set()
-
-    async def answered(self) -> str | bool | None:
-        """The answer, once there is one."""
-        await self._event.wait()
-        return self._value
-
-
-async def resolve(answering: Answering, opened: Open) -> str | bool:
-    """The answer to a question. Raises Denied."""
-    question = opened.question
+async def resolve(question: Question, answering: Answering, *, asks_assistant: bool) -> tuple[Value, Via] | None:
+    """What the answerers say, each in turn, else the policy; `None` where the assistant is to be waited for. Raises Denied."""
     for one in answering.answerers:
         if question.for_people and not one.person:
             continue
         value = await one.answer(question)
         if value is not None and fault(question, value) is None:
-            return value
-    value = await opened.answered() if answering.assistant and not question.for_people else None
-    value = by_policy(question, answering.policy) if value is None else value
+            return value, Via.PERSON if one.person else Via.COMMAND
+    if asks_assistant and answering.assistant and not question.for_people:
+        return None
+    value = by_policy(question, answering.policy)
     if value is None:
         raise Denied(question)
-    return value
+    return value, Via.POLICY
+
+
+async def ask(jobs: Jobs, job: str, question: Question, answering: Answering) -> Value:
+    """Have a job ask: whoever is first answers, of those who are configured here and of everybody at bide's doors. Raises Denied."""
+    posed = await jobs.questions.pose(job, question, policy=answering.policy)
+    found: list[Value | Exception | None] = []
+
+    async def closed() -> None:
+        found.append((await jobs.questions.wait(posed.id)).value)
+        group.cancel_scope.cancel()
+
+    async def resolved() -> None:
+        try:
+            answer = await resolve(question, answering, asks_assistant=True)
+            if answer is not None:
+                with suppress(QuestionClosed):  # somebody else was first, and `closed` has what they said
+                    await jobs.questions.answer(posed.id, answer[0], via=answer[1])
+        except Exception as error:  # noqa: BLE001 - raised below: the group would wrap it
+            found.append(error)
+            group.cancel_scope.cancel()
+
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(closed)
+            group.start_soon(resolved)
+    finally:
+        with anyio.CancelScope(shield=True), suppress(BideError):
+            await jobs.questions.withdraw(posed.id)
+    answer = found[0]
+    if isinstance(answer, Exception):
+        raise answer
+    if answer is None:
+        raise Denied(question)
+    return answer
 
 
 def by_command(jobs: Jobs, command: str | tuple[str, ...], owner: str = "agent") -> Answerer:
     """A program answers, such as one that asks a cheaper model: the question is JSON on its stdin, its stdout the answer as JSON."""
 
-    async def answer(question: Question) -> str | bool | None:
+    async def answer(question: Question) -> Value | None:
         asked = json.dumps(question.to_json()).encode()
         request = Request(command, owner=owner, label="question", stdin=True, input=asked, deadline=None)
         ran = await jobs.run(request)
@@ -106,7 +118,7 @@ def by_command(jobs: Jobs, command: str | tuple[str, ...], owner: str = "agent")
 def at_terminal() -> Answerer:
     """The person at this program's terminal; nobody, if it has none."""
 
-    async def answer(question: Question) -> str | bool | None:
+    async def answer(question: Question) -> Value | None:
         if not sys.stdin.isatty():
             return None
         return await anyio.to_thread.run_sync(_typed, question, abandon_on_cancel=True)
@@ -114,7 +126,7 @@ def at_terminal() -> Answerer:
     return Answerer(answer, person=True)
 
 
-def _typed(question: Question) -> str | bool | None:
+def _typed(question: Question) -> Value | None:
     choices = {Form.BOOLEAN: " [y/n]", Form.SELECT: f" [{', '.join(question.options)}]"}.get(question.form, "")
     prompt = f"{question.text}{choices} "
     try:

@@ -19,7 +19,7 @@ _SCREEN_BYTES = 64 * 1024
 
 async def row(jobs: Jobs, job: Job, ref: str, room: int = LARGEST) -> Json:
     """A handle with what it wrote: `content` while it runs, `result` once it stopped, and `error` if that failed."""
-    data: Json = {"id": ref, "state": state_of(job)}
+    data: Json = {"id": ref, "state": state_of(job), **_asked(job)}
     out = await screen(jobs, job) if job.spec.pty else await written(jobs, job, Stream.OUT, room)
     err = await written(jobs, job, Stream.ERR, room // 4)
     error = error_of(job, err)
@@ -30,6 +30,14 @@ async def row(jobs: Jobs, job: Job, ref: str, room: int = LARGEST) -> Json:
     elif out:
         data["content"] = out
     return {**data, **({"stderr": err} if err else {})}
+
+
+def _asked(job: Job) -> Json:
+    """What it asks; what only a person may see is not shown to the assistant."""
+    posed = None if job.facts is None else job.facts.question
+    if posed is None or posed.typed_at is not None or posed.question.for_people:
+        return {}
+    return {"question": {**posed.question.to_json(), "id": posed.id}}
 
 
 async def written(jobs: Jobs, job: Job, stream: Stream, room: int) -> str:

@@ -3,7 +3,7 @@
 from bide.cli.sanitize import one_line
 from bide.cli.times import local
 from bide.model.units import show_duration, show_size
-from bide.model.words import ended_how, missing, short_status
+from bide.model.words import asked, ended_how, how_to_answer, missing, short_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ def _service(job: "Json") -> "Iterator[tuple[str, str]]":
 
 def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":
     if job["waiting"]:
-        yield "asks", f"{one_line(job['waiting']['prompt'] or '')}  (answer: bide send {job['id']} TEXT)"
+        question: Json | None = job["waiting"].get("question")
+        text = job["waiting"]["prompt"] or "" if question is None else asked(question)
+        yield "asks", f"{one_line(text)}  (answer: {how_to_answer(job)})"
     if job["stalled"]:
         yield "stalled", "the disk is full; its output waits, nothing is lost yet"
     if job["taken_over"]:

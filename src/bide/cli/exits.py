@@ -18,6 +18,8 @@ STATUS_OF_CODE = {
     "job_forgotten": 97,
     "session_not_found": 97,
     "conversation_not_found": 97,
+    "question_not_found": 97,
+    "question_closed": 98,
     "queue_full": 98,
     "cli_resting": 98,
     "name_in_use": 98,

@@ -79,4 +79,4 @@ class Follower:
             self.job = event["job"]
             self.ended = kind == "ended"
         elif kind == "waiting":
-            self.job["waiting"] = {"prompt": event.get("prompt")}
+            self.job["waiting"] = {"prompt": event.get("prompt"), "question": event.get("question")}

@@ -15,6 +15,7 @@ from bide.model.errors import BideError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bide.cli.feeding import Feeder
+    from bide.cli.replying import Reply
     from bide.client.blocking import Link
     from bide.client.http1 import Json
 
@@ -32,6 +33,7 @@ class Foreground:
         self._deadline = None if deadline_ms is None else time.monotonic() + deadline_ms / 1000
         self._interrupts = Interrupts()
         self._prompt_told = False
+        self._reply: Reply | None = None
         self._joins = joins
         self._told = False
 
@@ -79,11 +81,15 @@ class Foreground:
         fds = [self._follower.fileno()]
         if self._feeder is not None and not self._feeder.done:
             fds.append(self._feeder.fileno())
+        if self._reply is not None and self._reply.fileno() >= 0:
+            fds.append(self._reply.fileno())
         return fds
 
     def _pump(self, ready: list[int]) -> None:
         if self._feeder is not None and not self._feeder.done and self._feeder.fileno() in ready:
             self._feeder.pump()
+        if self._reply is not None and self._reply.fileno() in ready:
+            self._reply.pump()
         if self._follower.fileno() in ready:
             self._follower.pump()
         self._tell_start()
@@ -109,8 +115,16 @@ class Foreground:
                 complain(said)
 
     def _tell_prompt(self) -> None:
-        """Say once, on a terminal, how to answer a job that asks for input and is not given ours."""
-        if self._follower.job.get("waiting") and not self._feeds and not self._prompt_told and os.isatty(2):
+        """Put what the job asks to whoever is here; of a program's own prompt, say once how to answer it."""
+        waiting: Json | None = self._follower.job.get("waiting")
+        if not waiting:
+            return
+        if waiting.get("question") and waiting["question"]["typed_at"] is None:
+            from bide.cli.replying import Reply  # noqa: PLC0415 - only a job that asks pays for it
+
+            self._reply = self._reply or Reply(self._link, feeds=self._feeds)
+            self._reply.show(self._follower.job)
+        elif not self._feeds and not self._prompt_told and os.isatty(2):
             self._prompt_told = True
             complain(f"job {self._id} waits for input; answer it with: bide send {self._id} TEXT")
 

@@ -24,6 +24,8 @@ COMMANDS = {
     "logs": "print what a job wrote",
     "send": "write to a job's stdin or terminal, or send it a signal",
     "ask-user": "from within a job: ask whoever looks after it",
+    "questions": "what jobs ask and nobody has answered",
+    "answer": "answer what a job asks",
     "kill": "end a job with its whole tree",
     "pause": "stop a running job for a while, with its whole tree",
     "resume": "let a paused job go on",

@@ -13,7 +13,7 @@ from bide.cli.terminal import complain, print_json
 from bide.cli.units import parse_duration, parse_ms
 from bide.client.blocking import Gone, Patience
 from bide.model.units import show_duration
-from bide.model.words import called, ended_how, short_status
+from bide.model.words import called, ended_how, how_to_answer, short_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--until-log", metavar="RE", help="until a line of the output matches")
     parser.add_argument("--until-port", metavar="N", type=int, help="until this TCP port accepts")
     parser.add_argument("--until-http", metavar="URL", help="until this http URL answers")
+    parser.add_argument("--until-input", action="store_true", help="until one of the jobs asks something")
     parser.add_argument("--until-ready", action="store_true", help="until the services are ready")
     parser.add_argument(
         "--until-quiet", metavar="D", type=parse_duration, help="until there was no output for this long"
@@ -67,8 +68,9 @@ def execute(args: "Namespace", link: "Link") -> int:
 
 def request_body(args: "Namespace") -> "Json":
     """What to wait for."""
-    conditions = (args.until_log, args.until_port, args.until_http, args.until_quiet, args.until_ready or None)
-    until = dict(zip(("log", "port", "http", "quiet_seconds", "ready"), conditions, strict=True))
+    names = ("log", "port", "http", "quiet_seconds", "input", "ready")
+    flags = (args.until_input or None, args.until_ready or None)
+    until = dict(zip(names, (args.until_log, args.until_port, args.until_http, args.until_quiet, *flags), strict=True))
     return {
         "jobs": args.jobs,
         "mode": args.mode or "all",
@@ -133,10 +135,10 @@ def _condition(args: "Namespace", waited: "Json") -> str:
         from bide.cli.sanitize import one_line  # noqa: PLC0415 - only a matched line pays for it
 
         return f"matched: {one_line(waited['match']['line'])}"
-    if met == "port":
-        return f"port {args.until_port} accepts"
+    if met == "input":
+        asks = [job for job in waited["jobs"] if job["waiting"]]
+        return "\n".join(f"{called(job)} asks; answer it with: {how_to_answer(job)}" for job in asks)
     if met == "ready":
         return f"{', '.join(called(job) for job in waited['jobs'])} ready"
-    if met == "http":
-        return f"{args.until_http} answers"
-    return f"quiet for {show_duration((args.until_quiet or 0) * 1000)}"
+    said = {"port": f"port {args.until_port} accepts", "http": f"{args.until_http} answers"}
+    return said.get(met) or f"quiet for {show_duration((args.until_quiet or 0) * 1000)}"

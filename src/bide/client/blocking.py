@@ -22,7 +22,7 @@ STEADY_SECONDS = 10.0
 """A connection that lasted this long counts as progress."""
 
 _CHUNK = 256 * 1024
-_REPEATABLE = ("/v1/groups", "/v1/outbox/", "/v1/carriers/")
+_REPEATABLE = ("/v1/groups", "/v1/outbox/", "/v1/carriers/", "/v1/questions/")
 
 
 class Gone(Exception):
@@ -215,6 +215,6 @@ def can_repeat(method: str, path: str, body: "Json | None") -> bool:
         return True
     if method != "POST":
         return False
-    if path in ("/v1/jobs", "/v1/asks"):
+    if path in ("/v1/jobs", "/v1/asks", "/v1/questions") or path.endswith("/answer"):
         return bool(body and body.get("key"))
     return path in ("/v1/wait", "/v1/gc") or path.endswith("/kill") or path.startswith(_REPEATABLE)

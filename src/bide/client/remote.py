@@ -20,6 +20,7 @@ from bide.client.groups import RemoteGroups
 from bide.client.http1 import quote
 from bide.client.llm import RemoteLlm
 from bide.client.outbox import RemoteOutbox
+from bide.client.questions import RemoteQuestions
 from bide.client.sessions import RemoteSessions
 from bide.client.transport import Transport
 from bide.model.answers import collected_from_json, slice_from_json, waited_from_json
@@ -50,6 +51,7 @@ class RemoteJobs:
         self.services: RemoteServices = RemoteServices(transport)
         self.sessions: RemoteSessions = RemoteSessions(transport)
         self.outbox: RemoteOutbox = RemoteOutbox(transport)
+        self.questions: RemoteQuestions = RemoteQuestions(transport)
 
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""

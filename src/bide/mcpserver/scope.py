@@ -145,6 +145,8 @@ class Arrivals:
     def __init__(self) -> None:
         """Nothing has arrived."""
         self._event = anyio.Event()
+        self.asked: set[str] = set()
+        """Questions that this owner was told of: they end no wait a second time."""
 
     def next(self) -> anyio.Event:
         """Set at the next arrival."""

@@ -20,7 +20,7 @@ from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
 from bide.mcpserver import channel, llmresources, patience, refusal, resources, riding, spelling, toolsets
-from bide.mcpserver.protocol import fixed, frames, results
+from bide.mcpserver.protocol import eliciting, fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
 from bide.mcpserver.protocol.callers import known, over_http
 from bide.mcpserver.protocol.channels import Channel
@@ -28,7 +28,7 @@ from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
 from bide.mcpserver.protocol.tasks import TaskMethods
 from bide.mcpserver.scope import Arrivals, Own
 from bide.mcpserver.tasks import Tasks
-from bide.mcpserver.tool import Call, Caller, Tool, caller_of
+from bide.mcpserver.tool import Call, Caller, InputNeeded, Tool, caller_of
 from bide.model import arguments
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.schema import Json
@@ -112,7 +112,7 @@ class Door:
         client, tools = known(ctx).client, self._tools(ctx).values()
         return types.ListToolsResult(tools=[results.listed(tool, client) for tool in tools if tool.listed])
 
-    async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> Any:
         tools = self._tools(ctx)
         caller = known(ctx)
         tool = tools.get(params.name) or tools.get(spelling.meant(params.name))
@@ -124,7 +124,7 @@ class Door:
         if wrong is not None:
             return results.result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
         given = arguments.counted(given, tool.schema)
-        call = self._asked(ctx)
+        call = await eliciting.resumed(ctx, self._asked(ctx))
         answer = await self._told_answer(ctx, tool, call, given)
         if not tool.reads_only:
             call.own.arrivals.ring()
@@ -142,9 +142,11 @@ class Door:
             progress=lambda done, said: ctx.session.report_progress(done, None, said),
             later=lambda act: self._group.start_soon(_quietly, act),
             longest=patience.longest(caller.client, caller.patience),
+            elicit=eliciting.elicit(ctx),
+            asks_again=eliciting.asks_again(ctx),
         )
 
-    async def _told_answer(self, ctx: Any, tool: Tool, call: Call, given: dict[str, Any]) -> types.CallToolResult:
+    async def _told_answer(self, ctx: Any, tool: Tool, call: Call, given: dict[str, Any]) -> Any:
         where = riding.seat(call.caller.client, ours=tool in self._toolsets["core"])
         try:
             taken = await self._tasks.taken(ctx, tool, call, given)
@@ -157,6 +159,8 @@ class Door:
             raise
         except BideError as error:
             return results.result(tool.refuse(error))
+        except InputNeeded as needed:
+            return eliciting.input_required(call, needed.posed)
         except Exception as error:
             log.exception("a tool call failed")
             return results.result(tool.refuse(InternalError(detail=str(error))))

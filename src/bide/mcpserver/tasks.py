@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import cast
 
 from bide.api import Filter, Jobs
+from bide.mcpserver import questions
 from bide.mcpserver.scope import Own
 from bide.mcpserver.text import job_line
 from bide.mcpserver.tool import Answer, Call
@@ -20,6 +21,7 @@ from bide.mcpserver.toolsets import runs
 from bide.model.errors import BideError, InternalError, JobEnded, NoStdin
 from bide.model.job import Job
 from bide.model.phase import Ended, Reason, Running
+from bide.model.question import Posed
 from bide.model.schema import Json
 from bide.model.times import stamp
 from bide.model.until import Until
@@ -55,6 +57,14 @@ def status_of(job: Job, *, asks: bool) -> Status:
     return Status.INPUT_REQUIRED if asks and question_of(job) is not None else Status.WORKING
 
 
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {"text": {"type": "string", "title": "Input", "description": "one line, as it would be typed"}},
+    "required": ["text"],
+}
+"""The form of an answer to a prompt."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a waiting job asks."""
@@ -64,24 +74,20 @@ class Question:
     prompt: str
     at: int = 0
     """The byte of the job's input that the answer begins at."""
+    schema: Json = field(default_factory=lambda: SCHEMA)
+    put: Posed | None = None
+    """The job put it; otherwise it is a program's own prompt."""
 
 
 def question_of(job: Job) -> Question | None:
-    """What a job waits for; nothing while input that was sent to it is still on its way."""
-    facts = job.facts
-    if not isinstance(job.phase, Running) or facts is None or facts.waiting is None or facts.input is None:
+    """What a job waits for; nothing while input is on its way to it, and nothing that no client may be asked."""
+    posed = questions.of(job)
+    if not isinstance(job.phase, Running) or posed is None or posed.question.secret:
         return None
-    if facts.input.taken < facts.input.size:
-        return None
-    return Question(f"input-{facts.input.size}", facts.waiting, facts.input.size)
-
-
-SCHEMA: Json = {
-    "type": "object",
-    "properties": {"text": {"type": "string", "title": "Input", "description": "one line, as it would be typed"}},
-    "required": ["text"],
-}
-"""The form of an answer."""
+    if posed.typed_at is None:
+        return Question(posed.id, posed.question.text, 0, questions.schema(posed.question), posed)
+    prompt = None if job.facts is None else job.facts.waiting
+    return Question(f"input-{posed.typed_at}", prompt or "", posed.typed_at)
 
 
 def line_of(response: object) -> str | None:
@@ -135,10 +141,13 @@ class Tasks:
         found = question_of(job)
         return () if found is None else (found,)
 
-    async def answer(self, job: Job, responses: Mapping[str, object]) -> None:
+    async def answer(self, call: Call, job: Job, responses: Mapping[str, object]) -> None:
         """Give a job the answer to what it asks; an answer to anything else is ignored. No answer closes its input."""
         for question in self.questions(job):
             if question.key not in responses:
+                continue
+            if question.put is not None:
+                await questions.take(call, question.put, responses[question.key])
                 continue
             said = line_of(responses[question.key])
             try:

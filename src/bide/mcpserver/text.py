@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bide.api import Jobs
+from bide.mcpserver import questions
 from bide.mcpserver.excerpt import Excerpt, Shares, excerpt, joined
 from bide.model.job import Job
 from bide.model.messages import job_to_json
@@ -38,7 +39,7 @@ def job_line(job: Job) -> str:
     if isinstance(job.phase, Running):
         for_long = show_duration((datetime.now(UTC) - job.phase.started_at).total_seconds() * 1000)
         if job.facts is not None and job.facts.waiting is not None:
-            return f"{what} has run for {for_long} and waits for input; its prompt: {json.dumps(job.facts.waiting)}"
+            return f"{what} has run for {for_long} and {questions.waits(job)}"
         return f"{what} has run for {for_long}"
     return f"{what} is queued"
 
@@ -52,6 +53,8 @@ def job_data(job: Job) -> Json:
     if isinstance(job.phase, Ended) and body["exit_code"] == 0:
         data["exit_code"] = 0
     data["command"] = command if len(command) <= _COMMAND_MAX else f"{command[: _COMMAND_MAX - 1]}…"
+    if "waiting" in data:
+        data["waiting"] = questions.data(job)
     if body["alive"]:
         data["alive"] = body["alive"]
     return data
@@ -95,6 +98,15 @@ def fenced(shown: Excerpt, found: Slice, mark: str) -> tuple[str, Json]:
 def next_call(tool: str, **arguments: object) -> tuple[str, Json]:
     """The exact call that comes next, as text and as data."""
     return f"{tool} {json.dumps(arguments)}", {"tool": tool, "arguments": arguments}
+
+
+def following(job: Job) -> tuple[str, Json]:
+    """What comes next for a job that goes on: its question, which the line before has, or to wait for its end."""
+    posed = questions.of(job)
+    if posed is not None and posed.typed_at is None and not posed.question.for_people:
+        return "It waits for that.", {"tool": "send", "arguments": questions.arguments(posed)}
+    said, call = next_call("await", jobs=[job.id])
+    return f"{WAITING_IS_FREE} For its end: {said}", call
 
 
 def lines(parts: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from bide.api import Jobs
 from bide.mcpserver.scope import Own, Reach, owner_in
 from bide.model.errors import BideError
 from bide.model.job import Job
+from bide.model.question import Posed
 from bide.model.schema import Json
 
 Progress = Callable[[float, str], Awaitable[None]]
@@ -81,8 +82,23 @@ class Call:
     """Does something that the answer need not wait for."""
     longest: float
     """Seconds that the client can be kept waiting."""
+    elicit: Callable[[Posed], Awaitable[object]] | None = None
+    """Has the client put a question to its user; `None` where it cannot."""
+    asks_again: bool = False
+    """The client can, but by being told so, and making the same call again with what its user said."""
+    unanswered: frozenset[str] = frozenset()
+    """What its user was asked before, and did not say."""
     mark: str = field(default_factory=lambda: secrets.token_hex(2))
     """What sets our words in this answer apart from a job's."""
+
+
+class InputNeeded(Exception):
+    """The answer to a question comes with another call, which is the same one."""
+
+    def __init__(self, posed: Posed) -> None:
+        """The question."""
+        super().__init__(posed.id)
+        self.posed = posed
 
 
 @dataclass(frozen=True, slots=True)

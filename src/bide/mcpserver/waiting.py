@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
 import anyio
 
-from bide.mcpserver.tool import Call
+from bide.mcpserver import questions
+from bide.mcpserver.tool import Call, InputNeeded
 from bide.model.errors import BideError
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
@@ -21,27 +23,60 @@ T = TypeVar("T")
 
 
 async def wait_reporting(
-    call: Call, ids: Sequence[str], mode: Mode, until: Until, longest: timedelta, *, often: bool = False
+    call: Call,
+    ids: Sequence[str],
+    mode: Mode,
+    until: Until,
+    longest: timedelta,
+    *,
+    often: bool = False,
+    asks: bool = False,
 ) -> Waited:
-    """Wait, and report progress meanwhile; `often` begins at once and goes on every half second."""
+    """Wait, and report progress meanwhile; `often` begins at once and goes on every half second.
+
+    With `asks`, what a job asks is put to the client's user, and where that brings no answer it ends the wait, once.
+    """
     known = await call.own.ids(ids)
-    return await reporting(
-        call, ids, lambda: call.jobs.wait(known, mode=mode, until=until, timeout=longest), often=often
-    )
+
+    async def wait() -> Waited:
+        if asks:
+            return await _asking(call, known, mode, until, longest)
+        return await call.jobs.wait(known, mode=mode, until=until, timeout=longest)
+
+    return await reporting(call, ids, wait, often=often)
+
+
+async def _asking(call: Call, ids: Sequence[str], mode: Mode, until: Until, longest: timedelta) -> Waited:
+    deadline = time.monotonic() + longest.total_seconds()
+    told = call.own.arrivals.asked
+    while True:
+        left = timedelta(seconds=max(deadline - time.monotonic(), 0))
+        wanted = replace(until, question=tuple(told))
+        waited = await call.jobs.wait(ids, mode=mode, until=wanted, timeout=left)
+        if waited.met != "question":
+            return waited
+        closed = True
+        for posed in [one for id_ in ids for one in await call.jobs.questions.list(job=id_)]:
+            if posed.id not in told and posed.typed_at is None:
+                told.add(posed.id)
+                with anyio.move_on_after(max(deadline - time.monotonic(), 0)):
+                    closed = await questions.elicited(call, posed) and closed
+        if not closed:
+            return waited
 
 
 async def reporting(call: Call, ids: Sequence[str], wait: Callable[[], Awaitable[T]], *, often: bool = False) -> T:
     """What a wait for these comes to, with progress reported meanwhile."""
-    outcome: list[T | BideError] = []
+    outcome: list[T | BideError | InputNeeded] = []
     async with anyio.create_task_group() as group:
         group.start_soon(_report, call, ids, often)
         try:
             outcome.append(await wait())
-        except BideError as error:
+        except (BideError, InputNeeded) as error:
             outcome.append(error)  # raised below: the group would wrap it
         group.cancel_scope.cancel()
     (answer,) = outcome
-    if isinstance(answer, BideError):
+    if isinstance(answer, BideError | InputNeeded):
         raise answer
     return answer
 

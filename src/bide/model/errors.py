@@ -11,6 +11,8 @@
     │   └── JobForgotten      job_forgotten        it was here, and was forgotten
     ├── SessionNotFound       session_not_found    no such session, or it has ended
     ├── ConversationNotFound  conversation_not_found  no such conversation of this owner
+    ├── QuestionNotFound      question_not_found   no such question, and no open one of such a job
+    ├── QuestionClosed        question_closed      somebody else was first, or it is asked no longer
     ├── QueueFull             queue_full           no more jobs can wait for their turn
     ├── CliResting            cli_resting          an LLM's command line failed too often in a row
     ├── NameInUse             name_in_use          an active job of this owner has the name
@@ -130,6 +132,20 @@ class ConversationNotFound(BideError):
     )
 
 
+class QuestionNotFound(BideError):
+    """Neither a question's id nor a job that asks something."""
+
+    code = "question_not_found"
+    sentence = "no question {question!r} is open here; list questions to see which are"
+
+
+class QuestionClosed(BideError):
+    """It waits for no answer any more."""
+
+    code = "question_closed"
+    sentence = "question {question} is closed: {how}; nothing more can be said to it"
+
+
 class QueueFull(BideError):
     """The queue is as long as it may be."""
 
@@ -239,6 +255,8 @@ ERRORS: "dict[str, type[BideError]]" = {
         JobForgotten,
         SessionNotFound,
         ConversationNotFound,
+        QuestionNotFound,
+        QuestionClosed,
         QueueFull,
         CliResting,
         NameInUse,

@@ -13,6 +13,7 @@ from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
 from bide.model.notify import Notify
 from bide.model.phase import PHASE_NAMES, Descendant, Ended, Kept, Phase, Queued, Usage
+from bide.model.question import Posed
 from bide.model.service import Port, Service
 from bide.model.turn import NOW, Place, Turn
 
@@ -99,7 +100,7 @@ class Facts:
     """What is so beside the phase, at the moment of reading: of a running job, or of what outlives an ended one."""
 
     waiting: str | None = None
-    """The job asks for input, and this is the last unfinished line of its output."""
+    """The job asks for input, and this is its question, or the last unfinished line of its output."""
     usage: Usage | None = None
     out: Kept = Kept()
     err: Kept = Kept()
@@ -123,6 +124,8 @@ class Facts:
     """The job that came after this one, when a service was started again."""
     gave_up: str = ""
     """Why a service that should come back does not any more."""
+    question: Posed | None = None
+    """What it asks, and how that is answered; `None` also while input that was sent to it is on its way."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from bide.model.plans import (
     turn_from_json,
     turn_to_json,
 )
+from bide.model.questionforms import posed_from_json, posed_to_json
 from bide.model.times import from_ms, from_stamp, ms, stamp
 from bide.model.turn import NOW, Place
 
@@ -190,7 +191,8 @@ def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
     if facts.queue is not None:
         body["queue"] = {"place": facts.queue.place, "why": facts.queue.why}
     if facts.waiting is not None:
-        body["waiting"] = {"prompt": facts.waiting}
+        question = facts.question
+        body["waiting"] = {"prompt": facts.waiting, "question": None if question is None else posed_to_json(question)}
     if not ended:
         body["output"] = kept_to_json(facts.out, facts.err)
         body["input"] = None if facts.input is None else {"taken": facts.input.taken, "size": facts.input.size}
@@ -241,9 +243,10 @@ def _facts_from_json(body: Json) -> Facts | None:
         return Facts(**more) if Facts(**more) != Facts() else None
     if body["output"] is None:
         return None
-    waiting: Json | None = body["waiting"]
+    waiting: Json = body["waiting"] or {}
     return Facts(
-        waiting=None if waiting is None else waiting["prompt"],
+        waiting=waiting.get("prompt"),
+        question=posed_from_json(waiting["question"]) if waiting.get("question") else None,
         usage=Usage(**body["usage"]) if body["usage"] else None,
         out=kept_from_json(body["output"], "out"),
         err=kept_from_json(body["output"], "err"),

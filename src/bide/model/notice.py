@@ -66,7 +66,7 @@ class Notice:
     detail: str = ""
 
 
-def notice(job: Job, what: What, at: datetime, *, place: int | None = None, detail: str = "") -> Notice:
+def notice(job: Job, what: What, at: datetime, *, place: int | str | None = None, detail: str = "") -> Notice:
     """A notice on a job; `place` tells several of a kind apart."""
     id_ = f"{job.id}:{what}" if place is None else f"{job.id}:{what}:{place}"
     return Notice(id_, job.id, what, LEVELS.get(what, Level.INFO), at, detail)

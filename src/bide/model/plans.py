@@ -26,6 +26,7 @@ def until_to_json(until: Until) -> Json:
         "http": until.http,
         "quiet_seconds": until.quiet_seconds,
         "input": until.input,
+        "question": None if until.question is None else list(until.question),
         "ready": until.ready,
     }
 
@@ -36,13 +37,17 @@ _UNTIL: dict[str, fields.Kind] = {
     "http": fields.is_text,
     "quiet_seconds": fields.is_number,
     "input": fields.is_flag,
+    "question": fields.is_words,
     "ready": fields.is_flag,
 }
 
 
 def until_from_json(body: Json) -> Until:
     """Conditions. Raises BadRequest."""
-    return Until(**fields.given(body, _UNTIL, "'until'"))
+    found = fields.given(body, _UNTIL, "'until'")
+    if "question" in found:
+        found["question"] = tuple(found["question"])
+    return Until(**found)
 
 
 def turn_to_json(turn: Turn) -> Json:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from bide.model.errors import BadRequest
 from bide.model.schema import Json
 
 _SECRET = re.compile(r"pass(word|phrase|code)|\bpin\b|secret|one.time.code|\botp\b|token\b", re.IGNORECASE)
+
+ID_PATTERN = re.compile(r"q[0-9a-hjkmnp-tv-z]{10}\Z")
+_TEXT_MAX = 4096
+_OPTIONS_MAX = 100
+_WORDS = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
+
+
+Value = str | bool
+"""What an answer is, by the form of its question."""
 
 
 class Form(StrEnum):
@@ -30,6 +41,31 @@ class Policy(StrEnum):
     DENY = "deny"
 
 
+class Via(StrEnum):
+    """How an answer comes."""
+
+    PERSON = "person"
+    """Somebody at a terminal or a page."""
+    CLIENT = "client"
+    """Somebody whom an MCP client asks for us."""
+    ASSISTANT = "assistant"
+    """The model that the job works for, or a program that speaks for it."""
+    COMMAND = "command"
+    """The program that the settings name."""
+    POLICY = "policy"
+    """Nobody: the policy holds."""
+
+
+class State(StrEnum):
+    """Where a question is. It is closed once, and stays so."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    DENIED = "denied"
+    WITHDRAWN = "withdrawn"
+    """Whoever asked no longer does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question."""
@@ -38,7 +74,7 @@ class Question:
     form: Form = Form.TEXT
     options: tuple[str, ...] = ()
     """What a `select` offers."""
-    default: str | bool | None = None
+    default: Value | None = None
     exclusive: bool = False
     """Only a person may answer."""
     secret: bool = False
@@ -47,8 +83,10 @@ class Question:
 
     def __post_init__(self) -> None:
         """Checked."""
-        if not self.text.strip():
-            raise BadRequest(detail="a question needs a text")
+        if not 0 < len(self.text.strip()) <= _TEXT_MAX or len(self.options) > _OPTIONS_MAX:
+            raise BadRequest(
+                detail=f"a question has a text of 1 to {_TEXT_MAX} characters and at most {_OPTIONS_MAX} options"
+            )
         if (self.form is Form.SELECT) is not bool(self.options):
             raise BadRequest(detail="a select needs options to choose from, and other questions have none")
         if self.default is not None and fault(self, self.default) is not None:
@@ -65,6 +103,76 @@ class Question:
         return {**body, "options": list(self.options)} if self.options else body
 
 
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """A question of a job, and what became of it."""
+
+    id: str
+    job: str
+    question: Question
+    posed_at: datetime
+    policy: Policy = Policy.DENY
+    """What holds when nobody can answer."""
+    until: datetime | None = None
+    """When that is, at the latest."""
+    typed_at: int | None = None
+    """Of a program's own prompt: the byte of its input that the answer begins at."""
+    state: State = State.OPEN
+    value: Value | None = None
+    via: Via | None = None
+    by: str = ""
+    why: str = ""
+    """Why it was not answered."""
+    closed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How a question is closed."""
+
+    state: State
+    value: Value | None = None
+    via: Via | None = None
+    by: str = ""
+    why: str = ""
+    key: str | None = None
+    """The answerer's word for this answer: said again it is the same one."""
+
+
+def refused(question: Question, via: Via, ask: Collection[str]) -> str | None:
+    """Why an answer that comes in this way is not taken, where the settings ask these; `None` if it is."""
+    if via is Via.CLIENT and question.secret:
+        return "it asks for a secret, which no client may be asked for; a person answers it at a terminal"
+    if via in (Via.ASSISTANT, Via.COMMAND) and question.for_people:
+        return "only a person may answer it, at a terminal"
+    if via in (Via.PERSON, Via.CLIENT, Via.ASSISTANT) and via not in ask:
+        return f"the settings of this home ask {' and '.join(ask) or 'nobody'} (questions.ask), not the {via}"
+    return None
+
+
+def has_answerer(question: Question, ask: Collection[str]) -> bool:
+    """Whether anybody whom the settings ask may answer, sooner or later."""
+    return any(refused(question, via, ask) is None for via in (Via.PERSON, Via.CLIENT, Via.ASSISTANT))
+
+
+def spoken(question: Question, said: str) -> Value:
+    """The answer that words give: `yes` and the like to what is yes or no, else the text. Raises BadRequest."""
+    if question.form is not Form.BOOLEAN:
+        return said
+    value = _WORDS.get(said.strip().lower())
+    if value is None:
+        raise BadRequest(detail=f"this is no answer to {question.text!r}: say yes or no, not {said!r}")
+    return value
+
+
+def checked(question: Question, value: object) -> Value:
+    """The value, if it answers the question. Raises BadRequest."""
+    wrong = fault(question, value)
+    if wrong is not None or not isinstance(value, str | bool):
+        raise BadRequest(detail=f"this is no answer to {question.text!r}: {wrong}")
+    return value
+
+
 def is_secret(prompt: str) -> bool:
     """Whether a terminal's prompt asks for a password or the like."""
     return _SECRET.search(prompt) is not None
@@ -79,7 +187,7 @@ def fault(question: Question, value: object) -> str | None:
     return None if isinstance(value, str) else f"it must be text, not {value!r}"
 
 
-def by_policy(question: Question, policy: Policy) -> str | bool | None:
+def by_policy(question: Question, policy: Policy) -> Value | None:
     """The answer where nobody can give one; `None` denies it. What only a person may answer is denied in any case."""
     if question.for_people or policy is Policy.DENY:
         return None

@@ -22,6 +22,8 @@ class Until:
     """No output for this long."""
     input: bool | None = None
     """A job asks for input; with False, none does (any more)."""
+    question: tuple[str, ...] | None = None
+    """A job has an open question that is none of these."""
     ready: bool | None = None
     """The services are ready: all of them, or one for a wait for any."""
 

@@ -96,6 +96,22 @@ def _limit(ms: int | None, job: "Json") -> str:
     return show_duration(ms if ms is not None else job.get("duration_ms") or 0)
 
 
+def asked(question: "Json") -> str:
+    """A question in one line, with what can be answered."""
+    choices = "yes/no" if question["type"] == "boolean" else "/".join(question["options"])
+    default = {True: "yes", False: "no"}.get(question["default"], question["default"])
+    text = " ".join(str(question["text"]).split())
+    return text + (f" [{choices}]" if choices else "") + (f" (default {default})" if default else "")
+
+
+def how_to_answer(job: "Json") -> str:
+    """The command that answers a job that waits."""
+    question: Json | None = job["waiting"].get("question")
+    if question is None or question["typed_at"] is not None:
+        return f"bide send {job['id']} TEXT"
+    return f"bide answer {question['id']}" + ("" if question["secret"] else " VALUE")
+
+
 def listens_on(job: "Json") -> str:
     """The ports of a job, as `8000, [::]:9000`; an address is named unless it is this machine's own."""
     own = ("127.0.0.1", "::1")

@@ -50,7 +50,7 @@ class Consumers:
             f"{SINK}{name}": sink.owner or None for name, sink in settings.sinks.items() if _can_be_told(name, sink)
         }
         keeping.announce = self.of_end
-        keeping.kept_anew = self.put_back
+        keeping.kept_anew.append(self.put_back)
 
     def of(self, job: Job) -> list[str]:
         """Whom to tell of this job."""

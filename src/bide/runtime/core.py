@@ -7,6 +7,7 @@ import os
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import anyio
 
@@ -15,7 +16,10 @@ from bide.model.errors import JobForgotten, JobNotFound
 from bide.model.job import ID_PATTERN, Facts, Job, Taken
 from bide.model.output import tail_text
 from bide.model.phase import Ended, Kept, Queued, Running
+from bide.model.question import Posed
 from bide.model.times import stamp
+from bide.runtime import prompts
+from bide.runtime.asking import Asking
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.keeping import Keeping
@@ -44,6 +48,7 @@ class Core:
     """The greatest id given so far."""
     stopping: set[str] = field(default_factory=set[str])
     """Services and requests to LLMs that somebody asked to end, so that none of them comes back."""
+    asking: Asking = field(default_factory=Asking)
     watches: Watches = field(init=False)
     seen: Seen = field(init=False)
 
@@ -104,15 +109,27 @@ class Core:
         page = folder.read_live(path)
         if not page:
             return None
+        waiting, question = self._asks(job, path, page)
         return Facts(
-            waiting=_prompt(path) if page["waiting"] else None,
+            waiting=waiting,
+            question=question,
             usage=ends.usage(page, cgroup=dict(job.spec.enforced).get("memory", "").startswith("cgroup"), live=True),
             out=Kept(page["out_head"], size_of(path, "out")),
             err=Kept(page["err_head"], size_of(path, "err")),
-            input=Taken(page.get("in_pos", 0), size_of(path, "in")) if job.spec.stdin or job.spec.pty else None,
+            input=_taken(job, path, page),
             stalled=bool(page["stalled"]),
             paused=bool(page.get("paused")),
         )
+
+    def _asks(self, job: Job, path: str, page: dict[str, Any]) -> tuple[str | None, Posed | None]:
+        """What it waits for: the answer to its oldest question, else to the prompt it shows."""
+        for row in self.asking.of(job.id):
+            return row.posed.question.text, row.posed
+        if not page["waiting"]:
+            return None, None
+        prompt, live = _prompt(path), self.live(job)
+        terminal = -1 if live is None else live.tty_fd
+        return prompt, prompts.question(job, prompt, _taken(job, path, page), path, terminal)
 
     async def settled(self) -> None:
         """Return when every move that was told of is in the rows: ends are told first, and written after."""
@@ -155,6 +172,10 @@ def size_of(path: str, stream: str) -> int:
         return os.stat(f"{path}/{stream}").st_size
     except OSError:
         return 0
+
+
+def _taken(job: Job, path: str, page: dict[str, Any]) -> Taken | None:
+    return Taken(page.get("in_pos", 0), size_of(path, "in")) if job.spec.stdin or job.spec.pty else None
 
 
 def _prompt(path: str) -> str:

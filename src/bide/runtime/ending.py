@@ -30,6 +30,11 @@ def check_signal(number: int) -> None:
         raise BadRequest(detail=f"{number} is not a signal; use 1 to 64")
 
 
+def who(by: str) -> str:
+    """Whoever asked for something, in a few printable words."""
+    return " ".join("".join(c if c.isprintable() else " " for c in by).split())[:100]
+
+
 async def kill(core: Core, ref: str, signal: int, grace: timedelta, by: str) -> Killed:
     """End the tree and verify it, or say what is left."""
     check_signal(signal)
@@ -39,13 +44,12 @@ async def kill(core: Core, ref: str, signal: int, grace: timedelta, by: str) -> 
     ended = isinstance(job.phase, Ended)
     if ended and not _alive(core, job):
         return Killed(job=job, already_ended=True)
-    who = " ".join("".join(c if c.isprintable() else " " for c in by).split())[:100]
     live = core.live(job)
     if live is not None and live.held:
-        core.queue.cancel(live, who)
+        core.queue.cancel(live, who(by))
         return Killed(job=live.job)
     token = secrets.token_hex(8)
-    line = f"kill {signal} {round(grace.total_seconds() * 1000)} {token} {who}"
+    line = f"kill {signal} {round(grace.total_seconds() * 1000)} {token} {who(by)}"
     bell = core.keeping.kills.setdefault(job.id, Bell())
     with anyio.move_on_after(grace.total_seconds() + _PATIENCE):
         await _ask(core, job, line, token, bell)

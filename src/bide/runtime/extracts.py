@@ -12,8 +12,10 @@ from bide.model.notice import ENDS, Item, Notice
 from bide.model.notify import What
 from bide.model.output import Stream
 from bide.model.phase import Ended
+from bide.model.question import Posed
+from bide.model.questionforms import question_to_json
 from bide.model.units import show_duration
-from bide.model.words import ended_how
+from bide.model.words import asked, ended_how
 from bide.runtime.core import Core
 from bide.runtime.reading import kept, slice_at, tail
 
@@ -40,7 +42,7 @@ def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> It
         what=str(notice.what),
         level=notice.level.name.lower(),
         at=notice.at,
-        says=_says(notice, body),
+        says=_says(core, notice, body),
         name=job.name,
         label=job.label,
         command=job.spec.command[:_COMMAND_MAX],
@@ -53,9 +55,13 @@ def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> It
     )
 
 
-def _says(notice: Notice, body: dict[str, object]) -> str:
+def _says(core: Core, notice: Notice, body: dict[str, object]) -> str:
     if notice.what in ENDS:
         return ended_how(body)
+    if notice.what is What.WAITING and (posed := _posed(core, notice)) is not None:
+        if posed.question.for_people:
+            return f"asks what only a person may answer, at a terminal: bide answer {posed.id}"
+        return f"asks a question ({posed.id}), which is answered with: bide answer {posed.id} VALUE"
     if notice.what is What.STALLED:
         return f"has written nothing for {show_duration(float(notice.detail or 0) * 1000)} and goes on"
     return {
@@ -66,14 +72,28 @@ def _says(notice: Notice, body: dict[str, object]) -> str:
     }[notice.what]
 
 
+def _posed(core: Core, notice: Notice) -> Posed | None:
+    """The question that a notice tells of, if it is not a program's own prompt."""
+    row = core.store.questions.get(notice.detail) if notice.detail else None
+    return None if row is None else row.posed
+
+
+def _asked(core: Core, job: Job, notice: Notice) -> str:
+    """What it asks; nothing of what is for people alone, since a model may read this."""
+    posed = _posed(core, notice)
+    if posed is not None:
+        return "" if posed.question.for_people else asked(question_to_json(posed.question))
+    facts = core.with_facts(job).facts
+    return "" if facts is None or facts.waiting is None else facts.waiting.replace("\n", " ")
+
+
 def _extract(core: Core, job: Job, notice: Notice, room: int) -> str:
     if room <= 0:
         return ""
     if notice.what in (What.ERROR, What.READY, What.STALLED):
         return clean_line(notice.detail)[:room] if notice.what is What.ERROR else ""
     if notice.what is What.WAITING:
-        facts = core.with_facts(job).facts
-        return clean_line("" if facts is None or facts.waiting is None else facts.waiting.replace("\n", " "))[:room]
+        return clean_line(_asked(core, job, notice))[:room]
     if notice.what is What.OUTPUT:
         return _piece(core, job, notice, room)
     # What went wrong is told on stderr, if anything is.

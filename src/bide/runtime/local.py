@@ -48,6 +48,8 @@ from bide.runtime.keeping import Keeping
 from bide.runtime.lifetimes import Lifetimes
 from bide.runtime.outbox import LocalOutbox
 from bide.runtime.places import Places
+from bide.runtime.questionlife import QuestionLife
+from bide.runtime.questions import LocalQuestions
 from bide.runtime.queue import Queue
 from bide.runtime.retention import Retention
 from bide.runtime.services import LocalServices
@@ -73,6 +75,8 @@ class LocalJobs:
         self.services: LocalServices = LocalServices(core)
         self.sessions: LocalSessions = LocalSessions(core)
         self.outbox: LocalOutbox = LocalOutbox(core, consumers)
+        self.question_life: QuestionLife = QuestionLife(core, consumers)
+        self.questions: LocalQuestions = LocalQuestions(core, self.question_life)
         self.lifetimes: Lifetimes = Lifetimes(core)
         self.retention: Retention = Retention(core)
         self._llm: LocalLlm | None = None
@@ -258,6 +262,7 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
         services.take_up(core)
         jobs = LocalJobs(core, consumers)
         noticing.watch(core, consumers)
+        jobs.question_life.serve()
         core.hub.spawn(jobs.retention.run)
         if consumers.sinks:
             from bide.runtime import sinks  # noqa: PLC0415 - most homes have none, and need not pay for HTTP
@@ -266,6 +271,7 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
         try:
             yield jobs
         finally:
+            jobs.question_life.stop()
             core.seen.write()
             with anyio.CancelScope(shield=True):
                 await core.hub.quit()

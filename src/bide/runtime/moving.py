@@ -42,8 +42,8 @@ class Moving:
         """Called at the end of every job; set by the queue."""
         self.renewed: Callable[[], None] = lambda: None
         """Called when the database was made anew; set by the queue."""
-        self.kept_anew: Callable[[], None] = lambda: None
-        """Likewise; set by who knows whom to tell."""
+        self.kept_anew: list[Callable[[], None]] = []
+        """Who else is told then, to keep there what no folder has."""
         self.on_ready: list[Callable[[Live], None]] = []
         """Who else is told when a service is ready."""
         self.on_admit: list[Callable[[Live], None]] = []

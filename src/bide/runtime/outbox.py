@@ -15,6 +15,7 @@ from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.news import compose
 from bide.model.notice import Delivery, Item, Level, Message, Outlook, State, Told, in_order, superseded
+from bide.model.notify import What
 from bide.model.request import check_owner
 from bide.runtime.consumers import SINK, Consumers
 from bide.runtime.core import Core, heard, now
@@ -128,13 +129,19 @@ class LocalOutbox:
 
     def _is_stale(self, delivery: Delivery, job: Job) -> bool:
         notice = delivery.notice
-        facts = self.core.with_facts(job).facts if notice.what == "waiting" else None
-        if superseded(notice.what, job, waiting=facts is not None and facts.waiting is not None):
+        if superseded(notice.what, job, waiting=notice.what is What.WAITING and self._asks(job, notice.detail)):
             return True
         if not delivery.consumer.startswith(SINK) or self._is_told_all(delivery.consumer):
             return False
         # Its owner knows already, from an answer: no need to call anybody.
         return self.core.store.outbox.state(job.owner, notice.id) is State.DONE
+
+    def _asks(self, job: Job, question: str) -> bool:
+        """Whether a job still asks this question, or, of its own prompt, anything."""
+        if question:
+            return self.core.asking.is_open(question)
+        facts = self.core.with_facts(job).facts
+        return facts is not None and facts.waiting is not None
 
     def message(self, consumer: str, found: Sequence[tuple[Delivery, Job]], room: int, more: int = 0) -> Message:
         """One message of these."""

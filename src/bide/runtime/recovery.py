@@ -102,7 +102,8 @@ def renew(home: Home, keeping: Keeping, *, damaged: bool) -> None:
     old.close()
     keeping.store.add([live.job for live in keeping.table.live.values() if not live.doomed])
     keeping.renewed()
-    keeping.kept_anew()
+    for told in keeping.kept_anew:
+        told()
 
 
 def recover(home: Home, keeping: Keeping, queue: Queue) -> None:

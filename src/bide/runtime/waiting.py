@@ -96,6 +96,13 @@ class _Wait:
                     return
                 await event.wait()
 
+    async def question(self, but: tuple[str, ...]) -> None:
+        while True:
+            with heard([live.changed for live in self.lives]) as event:
+                if any(row.posed.id not in but for job in self.jobs for row in self.core.asking.of(job.id)):
+                    return
+                await event.wait()
+
     def check_services(self) -> None:
         for job in self.jobs:
             if job.spec.service is None:
@@ -163,6 +170,8 @@ async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: t
         conditions.append(("quiet", lambda: waiting.quiet(seconds)))
     if (asked := until.input) is not None:
         conditions.append(("input", lambda: waiting.input(asked=asked)))
+    if (but := until.question) is not None:
+        conditions.append(("question", lambda: waiting.question(but)))
     if until.ready:
         waiting.check_services()
         conditions.append(("ready", waiting.ready))
@@ -190,7 +199,8 @@ async def _first(waiting: _Wait, conditions: list[tuple[str, Condition]]) -> Non
             waiting.met = met
         group.cancel_scope.cancel()
 
-    with _watched(waiting.lives):
+    looks = any(met in ("log", "quiet") for met, _ in conditions)
+    with _watched(waiting.lives if looks else []):
         async with anyio.create_task_group() as group:
             for met, condition in conditions:
                 group.start_soon(one, met, condition)

@@ -71,4 +71,5 @@ def forget(connection: sqlite3.Connection, values: Values) -> int:
         return 0
     connection.execute(QUERIES["forget_events"], values)
     connection.execute(QUERIES["forget_deliveries"], values)
+    connection.execute(QUERIES["forget_questions"], values)
     return connection.execute(QUERIES["delete_jobs"], values).rowcount

@@ -327,3 +327,39 @@ WHERE consumer = :name AND state IN ('due', 'carried')
 SELECT job, consumer, id, what, level, at, detail, state, tries, next_at, carrier, carried_at
 FROM outbox INDEXED BY outbox_open
 WHERE consumer = :consumer AND state IN ('due', 'carried') AND state = 'carried' ORDER BY level DESC, at
+
+-- insert_question
+-- Record what a job asks; nothing if it asked with the same key before.
+INSERT INTO questions (id, job, key, question, policy, posed_at, until, asker, ticks, state)
+VALUES (:id, :job, :key, :question, :policy, :posed_at, :until, :asker, :ticks, 'open')
+ON CONFLICT (job, key) DO NOTHING
+
+-- keyed_question
+-- What a job asked with this key.
+SELECT id, job, question, policy, posed_at, until, state, value, via, by, why, closed_at, asker, ticks, key, answer_key
+FROM questions WHERE job = :job AND key = :key
+
+-- get_question
+-- One question.
+SELECT id, job, question, policy, posed_at, until, state, value, via, by, why, closed_at, asker, ticks, key, answer_key
+FROM questions WHERE id = :id
+
+-- open_questions
+-- Every question that waits for its answer, oldest first.
+SELECT id, job, question, policy, posed_at, until, state, value, via, by, why, closed_at, asker, ticks, key, answer_key
+FROM questions INDEXED BY questions_open WHERE state = 'open' AND posed_at >= 0 ORDER BY posed_at, id
+
+-- close_question
+-- Say what became of a question; what is closed stays so.
+UPDATE questions
+SET state = :state, value = :value, via = :via, by = :by, why = :why, answer_key = :answer_key, closed_at = :closed_at
+WHERE id = :id AND state = 'open'
+
+-- reopen_question
+-- The answer to a secret was lost with the memory it was in.
+UPDATE questions SET state = 'open', value = NULL, via = NULL, by = '', why = '', answer_key = NULL, closed_at = NULL
+WHERE id = :id AND state = 'answered'
+
+-- forget_questions
+-- Remove what ended jobs asked.
+DELETE FROM questions WHERE job IN (SELECT value FROM json_each(:ids))

@@ -21,6 +21,7 @@ from bide.store.outbox import Announcement, OutboxRows
 from bide.store.pages import Place, check_limit, page_query
 from bide.store.past import PastJobs
 from bide.store.queries import QUERIES
+from bide.store.questions import QuestionRows
 from bide.store.rows import Event, Row, Values, from_ms, job_values, phase_values, to_event, to_job, to_ms
 from bide.store.sessions import SessionRows
 from bide.store.writer import Writer
@@ -61,6 +62,7 @@ class Store:
         self._writer = Writer(self._connection, self._path)
         self.sessions: SessionRows = SessionRows(self._writer, self._rows)
         self.outbox: OutboxRows = OutboxRows(self._writer, self._rows)
+        self.questions: QuestionRows = QuestionRows(self._writer, self._rows)
         self.past: PastJobs = PastJobs(self._writer, self._path, lambda: connect(self._path, "ro"))
 
     @cached_property

@@ -15,6 +15,7 @@ from bide.model.answers import event_to_json
 from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.output import Stream
+from bide.model.questionforms import posed_to_json
 from bide.model.request import Request
 from bide.model.until import Until
 from bide.web.http import Reply
@@ -57,9 +58,9 @@ async def follow(
     await send(event("job", job=job_to_json(job), joined=joined))
     one_stream = job.spec.merge or job.spec.pty
     async with anyio.create_task_group() as group:
-        asks = job.spec.stdin or job.spec.pty
-        if asks:
-            group.start_soon(_questions, jobs, job.id, send)
+        group.start_soon(_questions, jobs, job.id, send)
+        if job.spec.stdin or job.spec.pty:
+            group.start_soon(_prompts, jobs, job.id, send)
         async with anyio.create_task_group() as streams:
             for stream in (Stream.OUT,) if one_stream else Stream:
                 streams.start_soon(_copy, jobs, job.id, stream, starts[stream], tail, send)
@@ -86,13 +87,24 @@ async def _copy(jobs: Jobs, job: str, stream: Stream, start: int, tail: int | No
 
 
 async def _questions(jobs: Jobs, job: str, send: Send) -> None:
-    """Tell each time the job begins to wait for input."""
+    """Tell each question that the job puts."""
+    told: tuple[str, ...] = ()
+    while (await jobs.wait([job], until=Until(question=told))).met == "question":
+        for one in await jobs.questions.list(job=job):
+            if one.id not in told and one.typed_at is None:
+                told = (*told, one.id)
+                await send(event("waiting", prompt=one.question.text, question=posed_to_json(one)))
+
+
+async def _prompts(jobs: Jobs, job: str, send: Send) -> None:
+    """Tell each time the job begins to wait for input with a prompt of its own."""
     while True:
         waited = await jobs.wait([job], until=Until(input=True))
         facts = waited.jobs[0].facts
         if waited.met != "input" or facts is None:
             return
-        await send(event("waiting", prompt=facts.waiting or ""))
+        if facts.question is None or facts.question.typed_at is not None:
+            await send(event("waiting", prompt=facts.waiting or ""))
         while facts is not None and facts.waiting is not None:
             await jobs.wait([job], until=Until(input=False), timeout=_LOOK_AGAIN)
             facts = (await jobs.get(job)).facts

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Llm, Outbox, Ran, Sessions, Upkeep
+from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Ran, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
@@ -18,7 +18,7 @@ from bide.model.job import DEFAULT_OWNER
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
-from bide.web import llm, outbox, sessions, upkeep
+from bide.web import llm, outbox, questions, sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
@@ -37,6 +37,8 @@ STATUSES = {
     "job_forgotten": 410,
     "session_not_found": 404,
     "conversation_not_found": 404,
+    "question_not_found": 404,
+    "question_closed": 409,
     "queue_full": 429,
     "cli_resting": 503,
     "name_in_use": 409,
@@ -52,7 +54,18 @@ STATUSES = {
     "internal_error": 500,
 }
 
-_WITH_NAME = ("jobs", "asks", "conversations", "groups", "services", "sessions", "owners", "outbox", "carriers")
+_WITH_NAME = (
+    "jobs",
+    "asks",
+    "conversations",
+    "groups",
+    "services",
+    "sessions",
+    "owners",
+    "outbox",
+    "carriers",
+    "questions",
+)
 """What follows these in a path is an id or a name."""
 _SEND: dict[str, fields.Kind] = {
     "text": fields.is_text,
@@ -64,7 +77,6 @@ _SEND: dict[str, fields.Kind] = {
     "key": fields.is_text,
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
-
 _RESTART: dict[str, fields.Kind] = {"grace_ms": fields.is_number, "by": fields.is_text}
 
 Handler = Callable[["Routes", HttpRequest, Reply, str], Awaitable[None]]
@@ -248,23 +260,11 @@ async def _fail(reply: Reply, error: BideError) -> None:
     await reply.json({"error": error.to_json()}, status=STATUSES[error.code])
 
 
-def _of_outbox(answer: Callable[[Outbox, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
+def _of(part: str, answer: Callable[[Any, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
+    """A route of what there is beside the verbs, under this name of `Jobs`."""
+
     async def handler(routes: Routes, request: HttpRequest, reply: Reply, name: str) -> None:
-        await answer(routes.jobs.outbox, request, reply, name)
-
-    return handler
-
-
-def _of_sessions(answer: Callable[[Sessions, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
-    async def handler(routes: Routes, request: HttpRequest, reply: Reply, session: str) -> None:
-        await answer(routes.jobs.sessions, request, reply, session)
-
-    return handler
-
-
-def _of_llm(answer: Callable[[Llm, HttpRequest, Reply, str], Awaitable[None]]) -> Handler:
-    async def handler(routes: Routes, request: HttpRequest, reply: Reply, job: str) -> None:
-        await answer(routes.jobs.llm, request, reply, job)
+        await answer(getattr(routes.jobs, part), request, reply, name)
 
     return handler
 
@@ -283,15 +283,16 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/groups"): Routes.on_group,
     ("POST", "v1/groups/*"): Routes.on_group,
     ("POST", "v1/services/*/restart"): Routes.on_restart,
-    ("POST", "v1/sessions"): _of_sessions(sessions.start),
-    ("GET", "v1/sessions"): _of_sessions(sessions.show_all),
-    ("GET", "v1/sessions/*"): _of_sessions(sessions.show),
-    ("POST", "v1/sessions/*"): _of_sessions(sessions.update),
-    ("DELETE", "v1/sessions/*"): _of_sessions(sessions.end),
-    ("GET", "v1/sessions/*/jobs/*"): _of_sessions(sessions.show_job),
-    **{where: _of_llm(act) for where, act in llm.ROUTES.items()},
+    ("POST", "v1/sessions"): _of("sessions", sessions.start),
+    ("GET", "v1/sessions"): _of("sessions", sessions.show_all),
+    ("GET", "v1/sessions/*"): _of("sessions", sessions.show),
+    ("POST", "v1/sessions/*"): _of("sessions", sessions.update),
+    ("DELETE", "v1/sessions/*"): _of("sessions", sessions.end),
+    ("GET", "v1/sessions/*/jobs/*"): _of("sessions", sessions.show_job),
+    **{where: _of("llm", act) for where, act in llm.ROUTES.items()},
     ("GET", "v1/events"): Routes.on_events,
-    **{where: _of_outbox(act) for where, act in outbox.ROUTES.items()},
+    **{where: _of("outbox", act) for where, act in outbox.ROUTES.items()},
+    **{where: _of("questions", act) for where, act in questions.ROUTES.items()},
     ("GET", "v1/owners/*/attend"): Routes.on_attend,
     ("POST", "v1/gc"): Routes.on_gc,
     ("GET", "v1/daemon"): Routes.on_daemon,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 
-from bide.mcpserver import tasks
 from bide.mcpserver.tasks import POLL_MS, described
 from bide.model.job import Job
 from bide.model.schema import Json
@@ -86,17 +85,15 @@ def dumped(result: types.CallToolResult) -> Json:
     return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
-def request(question: tasks.Question) -> Json:
+def request(message: str, schema: Json) -> Json:
     """A question, as something to ask the client."""
-    params = {"mode": "form", "message": question.prompt, "requestedSchema": tasks.SCHEMA}
+    params = {"mode": "form", "message": message, "requestedSchema": schema}
     return {"method": "elicitation/create", "params": params}
 
 
-async def elicited(ctx: Any, job: Job, question: tasks.Question) -> Json:
+async def elicit(ctx: Any, message: str, schema: Json, meta: Json | None = None) -> Json:
     """What the client answers to a question."""
-    params = types.ElicitRequestFormParams(
-        message=question.prompt, requested_schema=tasks.SCHEMA, _meta={RELATED: {"taskId": job.id}}
-    )
+    params = types.ElicitRequestFormParams(message=message, requested_schema=schema, _meta=cast("Any", meta))
     found = await ctx.session.send_request(
         types.ElicitRequest(params=params),
         types.ElicitResult,

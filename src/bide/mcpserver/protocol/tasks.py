@@ -155,7 +155,9 @@ class TaskMethods:
         body = forms.of_extension(job, asks=asks)
         match status_of(job, asks=asks):
             case tasks.Status.INPUT_REQUIRED:
-                body["inputRequests"] = {one.key: forms.request(one) for one in self._tasks.questions(job)}
+                body["inputRequests"] = {
+                    one.key: forms.request(one.prompt, one.schema) for one in self._tasks.questions(job)
+                }
             case tasks.Status.WORKING | tasks.Status.CANCELLED:
                 pass
             case _:
@@ -167,11 +169,12 @@ class TaskMethods:
         return body
 
     async def _update(self, ctx: Any, _: Era, given: Mapping[str, Any]) -> Json:
-        job = await tasks.known(self._call(ctx).own, given.get("taskId"))
+        call = self._call(ctx)
+        job = await tasks.known(call.own, given.get("taskId"))
         responses: object = given.get("inputResponses")
         if not isinstance(responses, dict):
             raise MCPError(code=types.INVALID_PARAMS, message="'inputResponses' must be an object")
-        await self._tasks.answer(job, cast("Json", responses))
+        await self._tasks.answer(call, job, cast("Json", responses))
         return {}
 
     async def _cancel(self, ctx: Any, era: Era, given: Mapping[str, Any]) -> Json:
@@ -191,7 +194,9 @@ class TaskMethods:
             until = Until(input=True) if forms.asks(ctx) else Until()
             job = (await self._jobs.wait([job.id], until=until)).jobs[0]
             for question in self._tasks.questions(job):
-                await self._tasks.answer(job, {question.key: await forms.elicited(ctx, job, question)})
+                related: Json = {RELATED: {"taskId": job.id}}
+                said = await forms.elicit(ctx, question.prompt, question.schema, related)
+                await self._tasks.answer(call, job, {question.key: said})
                 job = (await self._jobs.wait([job.id], until=Until(input=False))).jobs[0]
         try:
             result = results.result(await self._tasks.result(call, job))

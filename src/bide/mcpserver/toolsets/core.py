@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from bide.api import Filter
-from bide.mcpserver import text
+from bide.mcpserver import questions, text
 from bide.mcpserver.scope import SCOPES
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import asking, place, runs
@@ -97,7 +97,11 @@ async def _grepped(call: Call, job: Job, stream: Stream, given: Json) -> Answer:
 
 
 async def send(call: Call, given: Json) -> Answer:
-    """Input, its end, or a signal."""
+    """Input, its end, or a signal; to a job that asked something, the answer."""
+    posed = await questions.answered(call, given)
+    if posed is not None:
+        job = await call.own.job(posed.job)
+        return Answer(f"{posed.state} {posed.id}; {text.job_line(job)}", {**text.job_data(job), "question": posed.id})
     job = await call.own.job(given["job"])
     sent = await call.jobs.send(
         job.id,
@@ -220,7 +224,7 @@ TOOLS = (
     ),
     Tool(
         "send",
-        "Write to a job's stdin or terminal, close it, or send a signal.",
+        "Write to a job's stdin or terminal, close it, or send a signal; or answer what it asks.",
         fields(("job",), job=_JOB, text=string(), eof=flag(), signal=whole(minimum=1, maximum=64)),
         send,
         destructive=True,

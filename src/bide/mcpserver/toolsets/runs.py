@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from bide.mcpserver import patience, text
+from bide.mcpserver import patience, questions, text
 from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.dedup import Dedup, Policy
@@ -54,7 +54,7 @@ async def run(call: Call, given: Json) -> Answer:
         return _started(ran.job, joined=joined)
     seconds = min(given.get("wait", patience.deadline(call.caller.client, call.caller.patience)), call.longest)
     until = _until(given.get("until", {}))
-    waited = await wait_reporting(call, [ran.job.id], Mode.ALL, until, timedelta(seconds=seconds))
+    waited = await wait_reporting(call, [ran.job.id], Mode.ALL, until, timedelta(seconds=seconds), asks=True)
     return await _told(call, waited, budget, joined=joined)
 
 
@@ -131,9 +131,8 @@ async def _told(call: Call, waited: Waited, budget: int, *, joined: bool = False
     parts = [_met(waited, joined=joined)]
     data: Json = {**text.job_data(job), **_if(joined, joined=True), **_if(not over, met=waited.met)}
     if not over:
-        said, following = text.next_call("await", jobs=[job.id])
-        parts.append(f"{text.WAITING_IS_FREE} For its end: {said}")
-        data["next"] = following
+        said, data["next"] = text.following(job)
+        parts.append(said)
     for stream in Stream:
         found = await text.output(call.jobs, job, stream, budget, call.mark)
         if found is not None:
@@ -146,7 +145,7 @@ def _met(waited: Waited, *, joined: bool = False) -> str:
     line = ("joined " if joined else "") + text.job_line(waited.jobs[0])
     if waited.match is not None:
         return f"{line}; its log matched at byte {waited.match.offset}"
-    if waited.met in ("ended", "timeout"):
+    if waited.met in ("ended", "question", "timeout"):
         return line
     return f"{line}; what it was awaited for holds: {waited.met}"
 
@@ -158,10 +157,11 @@ async def await_(call: Call, given: Json) -> Answer:
     """Block until the jobs are over, or a condition holds, or the client's patience ends."""
     seconds = min(given.get("timeout", _SECONDS), call.longest)
     mode = Mode(given.get("mode", "all"))
-    waited = await wait_reporting(call, given["jobs"], mode, _until(given.get("until", {})), timedelta(seconds=seconds))
+    until = _until(given.get("until", {}))
+    waited = await wait_reporting(call, given["jobs"], mode, until, timedelta(seconds=seconds), asks=True)
     budget = given.get("budget", text.BUDGET)
     if len(waited.jobs) == 1:
-        if waited.timed_out and "budget" not in given:
+        if waited.met in ("question", "timeout") and "budget" not in given:
             return _unchanged(waited)
         return await _told(call, waited, budget)
     return await _told_all(call, waited, budget)
@@ -170,6 +170,9 @@ async def await_(call: Call, given: Json) -> Answer:
 def _unchanged(waited: Waited) -> Answer:
     """Still running: one line, the same shape each time."""
     job = waited.jobs[0]
+    if questions.is_put(job):
+        said, following = text.following(job)
+        return Answer(f"{text.job_line(job)}. {said}", {**text.job_data(job), "met": waited.met, "next": following})
     said, following = text.next_call("await", jobs=[job.id])
     line = f"{text.job_line(job)}, still running. {text.WAITING_IS_FREE} Again: {said}"
     return Answer(line, {**text.job_data(job), "met": waited.met, "next": following})
@@ -193,7 +196,7 @@ async def _told_all(call: Call, waited: Waited, budget: int) -> Answer:
     data: Json = {"met": waited.met, "ended": rows, "running": [text.job_data(job) for job in left]}
     if left:
         said, following = text.next_call("await", jobs=[job.id for job in left])
-        parts += [f"{text.job_line(job)}, still running" for job in left]
+        parts += [text.job_line(job) + ("" if questions.is_put(job) else ", still running") for job in left]
         parts.append(f"{text.WAITING_IS_FREE} For the rest: {said}")
         data["next"] = following
     return Answer(text.lines(parts), data)

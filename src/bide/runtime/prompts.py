@@ -1,0 +1,40 @@
+"""A program's own prompt as a question: nothing of it is kept, because its folder and its terminal say it all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import termios
+from datetime import UTC, datetime
+
+from bide.model.job import Job, Taken
+from bide.model.question import Posed, Question, is_secret
+
+MARK = ":input:"
+"""In the id of a prompt, between its job and the byte of the input that the answer begins at."""
+
+
+def question(job: Job, prompt: str, taken: Taken | None, path: str, terminal: int) -> Posed | None:
+    """What a job that waits for input asks; nothing while what was sent to it is on its way."""
+    if taken is None or taken.taken < taken.size:
+        return None
+    text = prompt.strip()
+    asked = Question(text or "(it shows no prompt)", secret=is_secret(text) or _hides(terminal))
+    return Posed(f"{job.id}{MARK}{taken.size}", job.id, asked, _wrote_at(path), typed_at=taken.size)
+
+
+def _hides(terminal: int) -> bool:
+    """Whether what is typed is taken by lines and not shown, as passwords are; editors of lines and screens show it themselves."""
+    with contextlib.suppress(termios.error, OSError):
+        modes = termios.tcgetattr(terminal)[3] if terminal >= 0 else termios.ECHO
+        return not modes & termios.ECHO and bool(modes & termios.ICANON)
+    return False
+
+
+def _wrote_at(path: str) -> datetime:
+    """When it last wrote, which is when it asked."""
+    times = [0.0]
+    for stream in ("out", "err"):
+        with contextlib.suppress(OSError):
+            times.append(os.stat(f"{path}/{stream}").st_mtime)
+    return datetime.fromtimestamp(max(times), UTC)
