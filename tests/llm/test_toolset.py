@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from tests.support.patience import eventually
 
 from bide.api import Jobs
 from bide.model.errors import ConversationNotFound
-from bide.model.llm.answer import Progress, Reading, Status, phase_of
-from bide.model.phase import Queued
 
 
 @pytest.fixture
@@ -186,22 +183,6 @@ async def test_210_213_a_request_is_watched_and_canceled(slow: Gate, ai: Agent) 
     after = await ai.data("llm_job_watch", jobId=job, afterProgressSeq=result["stdoutBytes"])
     assert (after["progress"], after["job"]["status"], after["phase"]) == ([], "canceled", "canceled")
     assert slow.path.exists()
-
-
-async def test_213_how_far_a_request_is_is_read_from_what_it_wrote(local: Jobs, fakes: Fakes) -> None:
-    answer = (await local.llm.ask("claude", "hello")).answer
-    assert phase_of(answer) is Progress.COMPLETED
-    running = replace(answer, status=Status.RUNNING)
-    for reading, phase in (
-        (Reading(), Progress.STARTING),
-        (Reading(conversation="c"), Progress.THINKING),
-        (Reading(conversation="c", tools={"Bash": 1}), Progress.WORKING),
-        (Reading(text="a", tools={"Bash": 1}), Progress.ANSWERING),
-        (Reading(text="a", final=True), Progress.FINISHING),
-    ):
-        assert phase_of(replace(running, reading=reading)) is phase
-    assert phase_of(replace(running, job=replace(answer.job, phase=Queued()))) is Progress.QUEUED
-    assert len(fakes.started) == 1
 
 
 async def test_212_221_health_tells_whether_each_cli_is_asked(ai: Agent) -> None:

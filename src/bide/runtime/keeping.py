@@ -37,7 +37,7 @@ class Keeping(Moving):
         """Listen for notes at once, so that none is missed."""
         super().__init__(home, store, hub)
         self.kills: dict[str, Bell] = {}
-        self.leftovers = Leftovers()
+        self.leftovers: Leftovers = Leftovers()
         self.nursing: Nursing = Nursing(home.new, hub, self._keeper_made, self._nursery_gone)
         self._waiting: dict[str, Live] = {}
         self._keepers: set[int] = set()

@@ -1,5 +1,7 @@
 """Store: rows in, Jobs out. The database is an index of the job folders and can be rebuilt from them."""
 
+from __future__ import annotations
+
 import json
 import sqlite3
 import threading
@@ -7,7 +9,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,14 +64,17 @@ class Store:
         self.sessions: SessionRows = SessionRows(self._writer, self._rows)
         self.outbox: OutboxRows = OutboxRows(self._writer, self._rows)
         self.questions: QuestionRows = QuestionRows(self._writer, self._rows)
+        self._llm: LlmRows | None = None
         self.past: PastJobs = PastJobs(self._writer, self._path, lambda: connect(self._path, "ro"))
 
-    @cached_property
-    def llm(self) -> "LlmRows":
+    @property
+    def llm(self) -> LlmRows:
         """The requests to LLM command lines; what knows of them is loaded when they are looked at."""
         from bide.store.llm import LlmRows  # noqa: PLC0415 - a home without requests does not pay for it
 
-        return LlmRows(self._writer, self._rows)
+        if self._llm is None:
+            self._llm = LlmRows(self._writer, self._rows)
+        return self._llm
 
     def close(self) -> None:
         """Finish the writes asked for, checkpoint and close. The second time does nothing.
