@@ -58,7 +58,7 @@ def test_what_goes_wrong_is_one_sentence_and_a_status(shell: Shell) -> None:
     assert b"no answer and no agreement" in shell("ask", "claude", "nothing", FAKE_MODE="empty").stderr
 
 
-def test_the_clis_of_a_machine(shell: Shell, fakes: Fakes, tmp_path: Path) -> None:
+def test_247_248_249_the_clis_of_a_machine(shell: Shell, fakes: Fakes, tmp_path: Path) -> None:
     fakes.remove("grok")
     (tmp_path / "config.toml").write_text("[session_logging]\nenabled = false\n", encoding="utf-8")
     assert "claude 1.2.3" in shell.out("llm", "versions")
@@ -73,6 +73,7 @@ def test_the_clis_of_a_machine(shell: Shell, fakes: Fakes, tmp_path: Path) -> No
     assert any(action.startswith("grok: install it") for action in found["next_actions"])
     assert found["providers"]["claude"]["login_status"] == "authenticated"
     assert found["cache_awareness"]["last_24h"]["totalRequests"] == 0
+    assert (found["cache_awareness"]["enabled_features"], found["cache_awareness"]["per_cli"]) == ([], [])
     assert json.loads(shell("llm", "doctor", "claude", "--json").stdout)["next_actions"] != []
 
 

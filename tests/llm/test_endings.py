@@ -41,7 +41,7 @@ async def test_limits_and_logins_are_recognised(
     assert said in answer.error
 
 
-async def test_a_crash_is_told_in_the_clis_own_words(local: Jobs, fakes: Fakes) -> None:
+async def test_215_a_crash_is_told_in_the_clis_own_words(local: Jobs, fakes: Fakes) -> None:
     fakes.set(mode="crash")
     answer = (await local.llm.ask("codex", "hello")).answer
     assert (answer.status, answer.exit_code, answer.fault) == (Status.FAILED, 70, Fault.CLI)
@@ -98,7 +98,6 @@ async def test_216_a_timeout_is_124(local: Jobs, fakes: Fakes) -> None:
     fakes.set(mode="slow")
     answer = (await local.llm.ask("claude", "hello", timeout=SECOND / 2)).answer
     assert (answer.status, answer.exit_code, answer.fault) == (Status.FAILED, 124, Fault.TIMEOUT)
-    assert answer.reading.conversation == "c-1"
 
 
 async def test_216_too_much_output_ends_it_with_126(home: Path, fakes: Fakes) -> None:

@@ -175,16 +175,20 @@ async def test_what_is_not_transient_or_already_acted_is_never_tried_again(
         answer = (await jobs.llm.ask("claude", "hello", timeout=options.get("timeout"))).answer
         assert (answer.status, "retried" in [note.code for note in answer.notes]) == (Status.FAILED, False)
         assert services.read_next(str(home / "jobs" / answer.job.id)) is None
-    assert len(fakes.started) == 1
+    assert len(fakes.started) <= 1  # on a busy machine a short timeout may come before its first word
 
 
-async def test_217_silence_and_floods_are_never_tried_again(home: Path, fakes: Fakes) -> None:
-    settings(home, f"{QUICK}\nidle = '0.2s'\noutput_bytes = '1M'")
+@pytest.mark.parametrize(
+    ("mode", "limit", "code"), [("silent", "idle = '0.2s'", 125), ("flood", "output_bytes = '1M'", 126)]
+)
+async def test_217_silence_and_floods_are_never_tried_again(
+    home: Path, fakes: Fakes, mode: str, limit: str, code: int
+) -> None:
+    settings(home, f"{QUICK}\n{limit}")
+    fakes.set(mode=mode)
     async with homes.local(home) as jobs:
-        for mode, code in (("silent", 125), ("flood", 126)):
-            fakes.set(mode=mode)
-            answer = (await jobs.llm.ask("claude", mode)).answer
-            assert (answer.exit_code, services.read_next(str(home / "jobs" / answer.job.id))) == (code, None)
+        answer = (await jobs.llm.ask("claude", mode)).answer
+        assert (answer.exit_code, services.read_next(str(home / "jobs" / answer.job.id))) == (code, None)
 
 
 async def test_221_after_the_last_attempt_the_failure_is_the_answer(home: Path, fakes: Fakes) -> None:

@@ -137,7 +137,11 @@ def _doctor(args: "Namespace", link: "Link") -> "Json":
             for one in programs
         },
         "client_config": {"vibe_session_logging": logging},
-        "cache_awareness": {"last_24h": cache, "per_cli": cache["perCli"]},
+        "cache_awareness": {
+            "enabled_features": cache["enabledFeatures"],
+            "last_24h": cache,
+            "per_cli": cache["perCli"],
+        },
         "next_actions": actions or ["nothing to do: ask away, as in: bide ask claude 'hello'"],
     }
 

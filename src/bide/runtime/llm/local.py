@@ -170,4 +170,5 @@ class LocalLlm:
         if prefix is not None:
             return caches.of_prefix(prefix, rows.used(now() - _EVER, prefix=prefix))
         since = now() - _WINDOW
-        return caches.of_all(rows.used(since), rows.prefixes(since))
+        enabled = [name for name in ("emit_anthropic_cache_control", "warn_on_ttl_expiry") if getattr(chosen, name)]
+        return {**caches.of_all(rows.used(since), rows.prefixes(since)), "enabledFeatures": enabled}
