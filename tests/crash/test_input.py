@@ -17,6 +17,12 @@ RAW = ["sh", "-c", f"stty raw -echo; echo ready; exec head -c {8 * TYPED}"]
 """A program on a terminal that sees every byte as it is."""
 
 
+@pytest.fixture
+def place(lasting: Place) -> Place:
+    lasting.start()
+    return lasting
+
+
 def lines(number: int) -> list[str]:
     return [f"{i:06} {'x' * random.randrange(200)}\n" for i in range(number)]
 
