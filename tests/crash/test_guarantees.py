@@ -39,7 +39,9 @@ class Begun:
         return place.size(self.job) == len(self.made.expected("out", self.kind))
 
 
-def begin(place: Place, producers: Producers, gate: Gate, kinds: Iterable[str] = KINDS, **options: int) -> list[Begun]:
+def begin(
+    place: Place, producers: Producers, gate: Gate, kinds: Iterable[str] = KINDS, /, **options: int
+) -> list[Begun]:
     made = {kind: producers.make(gate=gate.path, **options) for kind in kinds}
     begun = [Begun(kind, one, place.submit(one.argv, **KINDS[kind])) for kind, one in made.items()]
     for one in begun:
