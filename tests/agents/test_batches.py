@@ -88,7 +88,7 @@ async def test_127_the_calls_of_a_batch_run_at_once(desk: Coordinator) -> None:
 
 
 async def test_128_a_spawn_that_fails_never_leaves_an_await_waiting(desk: Coordinator) -> None:
-    with anyio.fail_after(3):
+    with anyio.fail_after(20):
         spawned, awaited = await said(
             desk, Call("1", "shell", {"action": "spawn", "id": "bad", "command": "x", "cwd": 1}), awaiting(all=["bad"])
         )
@@ -98,7 +98,7 @@ async def test_128_a_spawn_that_fails_never_leaves_an_await_waiting(desk: Coordi
 
 
 async def test_128_a_program_that_is_not_there_is_a_stopped_handle(desk: Coordinator) -> None:
-    with anyio.fail_after(3):
+    with anyio.fail_after(20):
         _, awaited = await said(desk, Call("1", "missing", {"action": "spawn", "id": "gone"}), awaiting(any=["gone"]))
     assert "Process could not start: no command" in awaited["completed"][0]["result"]
 

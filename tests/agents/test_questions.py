@@ -49,7 +49,7 @@ async def at_work(jobs: Jobs, answering: Answering, question: Question = WHICH) 
 
 async def _waiting(desk: Coordinator) -> dict[str, Any]:
     """What `fetch` says once the handle waits."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(20):
         while True:
             (row,) = await said(desk, Call("2", "paint", {"action": "fetch", "id": "p"}))
             if row["state"] != "running":
@@ -123,7 +123,7 @@ async def test_141_an_answerer_without_a_usable_answer_passes_the_question_on(lo
 
 async def test_122_a_question_that_fails_ends_the_handle_with_its_words(local: Jobs) -> None:
     async with at_work(local, Answering([Answerer(_fails, person=True)])) as desk:
-        with anyio.fail_after(10):
+        with anyio.fail_after(20):
             _, awaited = await said(desk, SPAWN, awaiting(all=["p"]))
     (row,) = awaited["completed"]
     assert (row["state"], row["result"]) == ("stopped", "the prompt was cancelled")
@@ -185,7 +185,7 @@ async def test_107_a_call_that_runs_to_completion_can_ask_too(local: Jobs) -> No
     async with at_work(local, Answering([Answerer(_colour)])) as desk:
         assert await said(desk, Call("1", "paint", {})) == ["painted blue"]
     async with at_work(local, Answering(assistant=True)) as desk:
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             (refused,) = await said(desk, Call("1", "paint", {}))
     assert "nobody may answer" in refused
 

@@ -56,6 +56,14 @@ def place(tmp_path: Path) -> Iterator[Place]:
     found.close()
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A home for all tests of a module, where they name no job alike and leave the database alone."""
+    found = Place(tmp_path_factory.mktemp("place"))
+    yield found
+    found.close()
+
+
 @pytest.fixture
 def killer(compiled: Callable[[str], Path], tmp_path: Path) -> Killer:
     return Killer(compiled("killat"), tmp_path / "killer")

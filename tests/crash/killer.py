@@ -32,6 +32,11 @@ class Killer:
             fresh.write_text(str(call))
             fresh.rename(self._plan / str(number))
 
+    def forget(self) -> None:
+        """Kill nobody, whatever was planned."""
+        for planned in self._plan.iterdir():
+            planned.unlink()
+
     def said(self) -> list[list[str]]:
         """What became of them so far: `killed CALL NUMBER`, then `ended CALLS STATUS`."""
         if not self._log.exists():

@@ -83,20 +83,20 @@ class Place:
         """The pid of the job's keeper, if it has one at this moment."""
         return launch.holder(str(self.where(job)))
 
-    def kill_keeper(self, job: str, number: int = signal.SIGKILL) -> bool:
-        """Signal the keeper that holds the job's lock, and no other process; False if there is none."""
+    def kill_keeper(self, job: str, number: int = signal.SIGKILL) -> int:
+        """Signal the keeper that holds the job's lock, and no other process; its pid, or 0 if there is none."""
         found = launch.live_keeper(str(self.where(job)))
         if found is None:
-            return False
+            return 0
         try:
             signal.pidfd_send_signal(found[1], number)
         except ProcessLookupError:
-            return False
+            return 0
         finally:
             os.close(found[1])
         if number == signal.SIGKILL:
             tally.count("kills of keepers")
-        return True
+        return found[0]
 
     def kill_nursery(self) -> None:
         """The one child of the daemon that makes keepers."""

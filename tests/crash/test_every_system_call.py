@@ -20,12 +20,24 @@ from tests.crash.sweeping import sweep_daemon
 Once = Callable[[], None]
 
 
-@pytest.fixture
-def place(killer: Killer, tmp_path: Path) -> Iterator[Place]:
-    found = Place(tmp_path, BIDE_KEEPER=str(killer.program), BIDE_SPARES="0")
-    found.start()
+@pytest.fixture(scope="module")
+def killer(compiled: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Killer:
+    return Killer(compiled("killat"), tmp_path_factory.mktemp("killer") / "killer")
+
+
+@pytest.fixture(scope="module")
+def served(killer: Killer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    found = Place(tmp_path_factory.mktemp("place"), BIDE_KEEPER=str(killer.program), BIDE_SPARES="0")
     yield found
     found.close()
+
+
+@pytest.fixture
+def place(served: Place, killer: Killer) -> Place:
+    """A home that the tests of this module share; whoever killed its daemon or planned a death was another one."""
+    killer.forget()
+    served.start()
+    return served
 
 
 def sweep(killer: Killer, once: Once, *, before: tuple[int, ...] = (), sample: int) -> None:

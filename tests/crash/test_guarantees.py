@@ -7,12 +7,19 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import pytest
 from tests.crash.patience import until
 from tests.crash.place import Json, Place
 from tests.crash.producing import KINDS, Gate, Producer, Producers, same_bytes
 
 WRITING: dict[str, int] = {"lines": 400, "pause_us": 500}
 """It writes for a while, so that whoever dies does so meanwhile."""
+
+
+@pytest.fixture
+def place(lasting: Place) -> Place:
+    lasting.start()
+    return lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,9 @@ class Begun:
         return place.size(self.job) == len(self.made.expected("out", self.kind))
 
 
-def begin(place: Place, producers: Producers, gate: Gate, kinds: Iterable[str] = KINDS, **options: int) -> list[Begun]:
+def begin(
+    place: Place, producers: Producers, gate: Gate, kinds: Iterable[str] = KINDS, /, **options: int
+) -> list[Begun]:
     made = {kind: producers.make(gate=gate.path, **options) for kind in kinds}
     begun = [Begun(kind, one, place.submit(one.argv, **KINDS[kind])) for kind, one in made.items()]
     for one in begun:

@@ -17,6 +17,12 @@ RAW = ["sh", "-c", f"stty raw -echo; echo ready; exec head -c {8 * TYPED}"]
 """A program on a terminal that sees every byte as it is."""
 
 
+@pytest.fixture
+def place(lasting: Place) -> Place:
+    lasting.start()
+    return lasting
+
+
 def lines(number: int) -> list[str]:
     return [f"{i:06} {'x' * random.randrange(200)}\n" for i in range(number)]
 
@@ -79,13 +85,16 @@ def test_what_is_typed_on_a_terminal_arrives_once(place: Place, *, daemon_too: b
         job = place.submit(RAW, pty=True)
         until(lambda job=job: b"ready" in place.output(job))
         text = "".join(f"{number:07} " for number in range(TYPED))
+        killed = 0
         for at in range(0, len(text), 800):
             place.send(job, text[at : at + 800])
             pause(random.uniform(0, 0.01))
             if daemon_too and at % 4_800 == 0:
+                # While there is neither a keeper nor a daemon, nobody holds the terminal.
+                until(lambda job=job, killed=killed: place.keeper(job) not in (None, killed))
                 place.restart()
                 until(lambda job=job: place.holds_descriptors(job))
-            place.kill_keeper(job)
+            killed = place.kill_keeper(job)
         ended = place.end(job)
         assert ended["exit_code"] == 0, ended
         same_bytes(place.output(job).partition(b"ready\n")[2], text.encode())

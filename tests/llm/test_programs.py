@@ -57,6 +57,6 @@ async def test_nobody_waits_for_a_cli_that_another_asked_for(local: Jobs, gate: 
     found = programs(local, 30)
     async with anyio.create_task_group() as group:
         group.start_soon(found.find, named("gemini"), os.environ)
-        with anyio.fail_after(10):
+        with anyio.fail_after(20):
             assert (await found.find(named("claude"), os.environ)).version != ""
         open_for_both(gate)

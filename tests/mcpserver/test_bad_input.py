@@ -61,18 +61,17 @@ def is_named(field: str, said: str) -> bool:
     return field[:20] in said or repr(field)[1:20] in said
 
 
-@pytest.mark.parametrize("toolset", TOOLSETS)
-async def test_each_wrong_argument_is_refused_by_its_name(jobs: Jobs, tmp_path: Path, toolset: str) -> None:
-    async with wire(jobs, tmp_path, (toolset,)) as client:
-        for tool in TOOLSETS[toolset]:
-            before = await everything(jobs)
-            for field, wrong in inputs.misfits(tool.schema):
-                answer = await client.call(tool.name, wrong)
-                said = sentence(answer)
-                assert answer["result"]["isError"], (tool.name, wrong)
-                assert is_named(field, said), (tool.name, wrong, said)
-                assert len(said) < 1000
-            assert await everything(jobs) == before, tool.name
+@pytest.mark.parametrize("named", TOOLS, ids=".".join)
+async def test_each_wrong_argument_is_refused_by_its_name(jobs: Jobs, tmp_path: Path, named: Named) -> None:
+    before = await everything(jobs)
+    async with wire(jobs, tmp_path, named[:1]) as client:
+        for field, wrong in inputs.misfits(TOOLS[named].schema):
+            answer = await client.call(named[1], wrong)
+            said = sentence(answer)
+            assert answer["result"]["isError"], wrong
+            assert is_named(field, said), (wrong, said)
+            assert len(said) < 1000
+    assert await everything(jobs) == before
 
 
 def fitting(named: Named) -> st.SearchStrategy[tuple[Named, Json]]:

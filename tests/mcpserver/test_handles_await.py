@@ -55,7 +55,7 @@ async def test_114_one_unknown_id_is_an_error_of_the_whole_call_and_nothing_is_w
     ai: Agent, gate: Gate
 ) -> None:
     await spawn(ai, "here", gate.wait)
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         code, sentence = await ai.refusal("await", all=["here"], any=["my_handle"])
     assert (code, sentence) == ("job_not_found", "Handle `my_handle` not found")
     gate.open()
@@ -103,7 +103,7 @@ def test_115_the_condition(every: str, either: str, met: bool) -> None:  # noqa:
 async def test_116_what_has_stopped_already_counts_and_nothing_blocks(ai: Agent) -> None:
     await spawn(ai, "done", "echo fine")
     first = await ai.data("await", all=["done"])
-    with anyio.fail_after(2):
+    with anyio.fail_after(20):
         assert await ai.data("await", any=["done"]) == first
     assert first == {"completed": [{"id": "done", "state": "stopped", "result": "fine\n"}], "pending": []}
 
@@ -144,7 +144,7 @@ async def test_120_without_a_timeout_it_blocks_with_0_it_does_not_and_below_it_i
     ai: Agent, jobs_here: Jobs, tmp_path: Path, gate: Gate
 ) -> None:
     await spawn(ai, "x", gate.wait)
-    with anyio.fail_after(2):
+    with anyio.fail_after(20):
         data = await ai.data("await", all=["x"], timeout_secs=0)
     assert (data["timed_out"], "note" in data) == (True, False)
     _, sentence = await ai.refusal("await", all=["x"], timeout_secs=-1)
@@ -175,7 +175,7 @@ async def test_123_several_awaits_of_one_handle_are_all_answered(ai: Agent, gate
     async def wait(**given: object) -> None:
         answers.append(await ai.data("await", **given))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
             for given in ({"all": ["one"]}, {"any": ["one"]}, {"all": ["one"], "any": ["one"]}):
                 group.start_soon(lambda given=given: wait(**given))

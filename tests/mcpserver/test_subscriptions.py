@@ -198,7 +198,7 @@ async def test_who_unsubscribes_is_told_no_more(jobs_here: Jobs, tmp_path: Path,
 
 
 async def test_watches_end_with_their_connection(jobs_here: Jobs, tmp_path: Path) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(20):
         # The group of a door ends when nothing of it is left.
         async with anyio.create_task_group() as group:
             door = Door(jobs_here, group)

@@ -61,7 +61,7 @@ async def test_37_a_watched_job_is_not_announced_and_39_its_answer_is_its_acknow
 
 async def test_38_two_watches_are_counted_and_what_ended_meanwhile_is_told_after_them(local: Jobs, gate: Gate) -> None:
     first = (await local.run(gate.wait, background=True)).job.id
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
             group.start_soon(local.wait, [first])
             with anyio.move_on_after(0.1):

@@ -74,7 +74,7 @@ async def with_sink(home: Path, lines: str) -> AsyncGenerator[Jobs]:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(20):
         while not holds():  # noqa: ASYNC110 - a server in a thread tells nobody
             await anyio.sleep(0.01)
 
@@ -111,7 +111,7 @@ async def test_41_a_webhook_that_refuses_is_tried_again_and_42_one_that_accepted
 async def test_48_while_a_sink_fails_the_outlook_says_when_it_is_tried_again(home: Path) -> None:
     async with with_sink(home, "webhook = 'http://127.0.0.1:1/nobody'") as jobs:
         job = (await jobs.run("exit 1", background=True)).job.id
-        with anyio.fail_after(10):
+        with anyio.fail_after(20):
             while True:
                 (outlook,) = [one for one in await jobs.outbox.list() if one.consumer == "sink:one"]
                 if outlook.next_retry_at is not None:

@@ -8,7 +8,7 @@ import anyio
 from bide import Ended, Job
 from bide.api import Jobs
 
-PATIENCE = 10.0
+PATIENCE = 20.0
 """Seconds until a test gives up; nothing here takes that long unless it is broken."""
 LONG = timedelta(seconds=PATIENCE)
 

@@ -9,7 +9,7 @@ MIGRATIONS = sorted(Path(__file__).with_name("migrations").glob("*.sql"))
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> bool:
-    """Apply what is missing, each migration whole or not at all; whether there was no schema at all before.
+    """Apply what is missing, all of it or nothing; whether there was no schema at all before.
 
     Raises:
         DatabaseNewer: a newer bide wrote the file. Nothing in it was changed.
@@ -18,10 +18,12 @@ def migrate(connection: sqlite3.Connection, path: Path) -> bool:
     found: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if found > len(MIGRATIONS):
         raise DatabaseNewer(path=str(path), found=str(found), known=str(len(MIGRATIONS)))
-    for number, migration in enumerate(MIGRATIONS[found:], start=found + 1):
-        changes = migration.read_text(encoding="utf-8")
+    missing = [migration.read_text(encoding="utf-8") for migration in MIGRATIONS[found:]]
+    if missing:
         try:
-            connection.executescript(f"BEGIN IMMEDIATE;\n{changes}\nPRAGMA user_version = {number};\nCOMMIT;")
+            # One transaction: every one of them waits for the disk.
+            changes = "\n".join(missing)
+            connection.executescript(f"BEGIN IMMEDIATE;\n{changes}\nPRAGMA user_version = {len(MIGRATIONS)};\nCOMMIT;")
         except sqlite3.Error:
             connection.rollback()
             raise
