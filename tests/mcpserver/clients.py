@@ -15,6 +15,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CallToolResult, Implementation, TextContent, jsonrpc_message_adapter
 
 from bide.api import Jobs
+from bide.mcpserver.excerpt import uncontrolled
 from bide.mcpserver.server import Door
 from bide.model.schema import Json
 from bide.settings import Settings
@@ -72,7 +73,7 @@ class Agent:
         assert answer.is_error
         assert answer.structured_content is not None
         error = answer.structured_content["error"]
-        assert error["message"] == text_of(answer)
+        assert uncontrolled(error["message"]) == text_of(answer)
         return error["code"], error["message"]
 
 

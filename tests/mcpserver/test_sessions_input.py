@@ -36,7 +36,7 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "vars": ("startSession", {"vars": []}, "'vars' must be an object"),
     "job with slash": ("getJobOutput", {"jobId": "../x"}, "Job not found: ../x outside sessions"),
     "job with escape": ("getJobOutput", {"jobId": "\x1b[31m"}, "Job not found"),
-    "no pid": ("getJobOutput", {"jobId": 0}, "'jobId' must be a string or a whole number"),
+    "no pid": ("getJobOutput", {"jobId": 0}, "'jobId' must be at least 1, not 0"),
     "negative offset": ("getJobOutput", {"jobId": "x", "since": -1}, "'since' must be at least 0"),
     "half an offset": ("getJobOutput", {"jobId": "x", "since": 0.5}, "'since' must be a whole number"),
     "other stream": ("getJobOutput", {"jobId": "x", "offsets": {"out": 1}}, "'offsets' has no field 'out'"),
