@@ -10,7 +10,7 @@ import pytest
 from tests.acceptance.conftest import PATIENCE
 from tests.acceptance.dialects import Reply, Say, Seen, Use
 from tests.acceptance.models import Model
-from tests.acceptance.test_calling import APPROVED, begin, tool
+from tests.acceptance.test_calling import APPROVED, tool
 from tests.support.gates import Gate
 
 import bide
@@ -84,10 +84,8 @@ async def after(model: Model, requests: int, gate: Gate) -> None:
 @pytest.mark.parametrize("policy", ["await", "inquire"])
 @pytest.mark.parametrize("cli", COMMANDS)
 async def test_36_140_142_the_end_of_a_job_reaches_the_model_without_a_polling_call(
-    served: Jobs, model: Model, client: Client, gate: Gate, home: Path, cli: str, policy: str
+    served: Jobs, model: Model, client: Client, gate: Gate, cli: str, policy: str
 ) -> None:
-    if cli == "codex":
-        await begin(model, client, home)
     script = Builder(gate)
     model.script = script
     said = ""

@@ -214,14 +214,14 @@ def test_142_the_stop_hook_waits_and_hands_over_what_ended_and_aborts_the_rest(b
 
 def test_143_the_stop_hook_aborts_all_but_services(bide: Shell, tmp_path: Path) -> None:
     job = running(bide, tmp_path)
-    whose = {"BIDE_OWNER": owner_of("claude-code", str(tmp_path))}
-    assert bide("service", "start", "web", "--", "sleep", "1000", **whose).returncode == 0
+    whose = owner_of("claude-code", str(tmp_path))
+    assert bide("service", "start", "web", "--", "sleep", "1000", BIDE_OWNER=whose).returncode == 0
     said = hook(bide, "stop", tmp_path, more=("--on-turn-end", "abort"))
     assert job in said["systemMessage"]
     assert "decision" not in said
     assert bide.json("show", job)["reason"] == "killed"
     assert bide.json("show", "web")["phase"] == "running"
-    assert bide("kill", "web", **whose).returncode == 0
+    assert bide("kill", "web", BIDE_OWNER=whose).returncode == 0
 
 
 def test_the_stop_hook_leaves_what_runs_where_that_is_the_policy(bide: Shell, tmp_path: Path) -> None:
