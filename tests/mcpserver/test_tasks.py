@@ -27,9 +27,9 @@ def ended(reason: Reason) -> Job:
     return job(Ended(started_at=NOW, ended_at=NOW, end=End(reason)))
 
 
-def waits(at: int, **question: bool) -> Facts:
+def waits(at: int, *, secret: bool = False) -> Facts:
     """Of a program that shows a prompt, after so many bytes of input."""
-    asked = Posed(f"j0000000000:input:{at}", "j0000000000", Question("name?", **question), NOW, typed_at=at)
+    asked = Posed(f"j0000000000:input:{at}", "j0000000000", Question("name?", secret=secret), NOW, typed_at=at)
     return Facts(waiting="name? ", input=Taken(at, at), question=asked)
 
 
