@@ -84,7 +84,18 @@ def test_the_command_line_starts_without_what_is_slow_to_import() -> None:
     command = [sys.executable, "-I", "-S", "-c", code, str(PACKAGE.parent)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    slow = {"anyio", "asyncio", "dataclasses", "httptools", "pathlib", "socket", "sqlite3", "subprocess", "typing"}
+    slow = {
+        "anyio",
+        "asyncio",
+        "dataclasses",
+        "httptools",
+        "msgspec",
+        "pathlib",
+        "socket",
+        "sqlite3",
+        "subprocess",
+        "typing",
+    }
     assert slow & set(done.stdout.split()) == set()
 
 

@@ -3,12 +3,13 @@
 import re
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import fields
 
 import bide
 from bide import settings
@@ -191,7 +192,7 @@ def test_every_key_is_documented_with_its_default() -> None:
 def keys(part: Any, within: str) -> Iterator[str]:
     for one in fields(part):
         value = getattr(part, one.name)
-        if is_dataclass(value):
+        if isinstance(value, Struct):
             yield from keys(value, f"{within}{one.name}.")
         else:
             yield f"{within}{one.name}"

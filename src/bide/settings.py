@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from bide.model.errors import BadSettings
 from bide.model.fields import LARGEST
@@ -27,8 +29,7 @@ _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class QueueSettings:
+class QueueSettings(Struct, frozen=True):
     """How many jobs may run at once, and wait."""
 
     running: int | None = None
@@ -39,8 +40,7 @@ class QueueSettings:
     """How many jobs of each group may run at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSettings:
+class SessionSettings(Struct, frozen=True):
     """What sessions may hold."""
 
     most: int = 10
@@ -53,8 +53,7 @@ class SessionSettings:
     """A job is kept at least this long after its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetentionSettings:
+class RetentionSettings(Struct, frozen=True):
     """How long what is over is kept."""
 
     keep: timedelta = timedelta(days=30)
@@ -67,8 +66,7 @@ class RetentionSettings:
     """How long an owner's last client may be away before the jobs that live with it are ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobToolSettings:
+class JobToolSettings(Struct, frozen=True):
     """What the MCP toolset `job` does."""
 
     poll_wait: str = "30s"
@@ -83,8 +81,7 @@ class JobToolSettings:
     """After how long it does; after no time, at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessSettings:
+class ProcessSettings(Struct, frozen=True):
     """What a process of the toolset `process` may use at most, and uses unless told."""
 
     cpus: float = 0.5
@@ -92,8 +89,7 @@ class ProcessSettings:
     pids: int = 100
 
 
-@dataclass(frozen=True, slots=True)
-class McpSettings:
+class McpSettings(Struct, frozen=True):
     """How MCP clients reach this home, beside stdio, and what their toolsets do."""
 
     port: int | None = None
@@ -103,8 +99,7 @@ class McpSettings:
     handles: HandlesSettings = field(default_factory=HandlesSettings)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Everything that can be set for a home."""
 
     queue: QueueSettings = field(default_factory=QueueSettings)
@@ -165,7 +160,7 @@ def filled(default: T, found: Mapping[str, Any], path: str, within: str) -> T:
 
 
 def _value(default: object, value: object, path: str, name: str) -> object:
-    if is_dataclass(default):
+    if isinstance(default, Struct):
         if not isinstance(value, dict):
             raise BadSettings(path=path, detail=f"{name!r} is a section, written [{name}]")
         return filled(default, cast("dict[str, Any]", value), path, f"{name}.")

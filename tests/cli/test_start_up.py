@@ -6,7 +6,19 @@ import sys
 import pytest
 from tests.cli.shell import PATIENCE, Shell
 
-SLOW = {"anyio", "asyncio", "dataclasses", "datetime", "pathlib", "shutil", "socket", "subprocess", "typing", "inspect"}
+SLOW = {
+    "anyio",
+    "asyncio",
+    "dataclasses",
+    "datetime",
+    "pathlib",
+    "shutil",
+    "socket",
+    "subprocess",
+    "typing",
+    "inspect",
+    "msgspec",
+}
 
 
 @pytest.mark.parametrize(

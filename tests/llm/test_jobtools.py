@@ -3,10 +3,10 @@
 import os
 import subprocess
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.llm.conftest import Fakes
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support.gates import Gate

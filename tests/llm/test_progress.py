@@ -1,7 +1,6 @@
 """How far a request is (213)."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tests.llm.conftest import Fakes
 
 from bide.api import Jobs

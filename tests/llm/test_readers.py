@@ -2,10 +2,10 @@
 
 import json
 import tracemalloc
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bide.kinds.llm import known
 from bide.kinds.llm.faults import meant

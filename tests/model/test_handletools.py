@@ -1,9 +1,9 @@
 """What a tool that an operator names may be."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bide.model.handletools import ACTIONS, ToolSettings, actions_of, check_tool
 

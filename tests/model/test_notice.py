@@ -1,9 +1,9 @@
 """What is due to whom, in what order, and what a flag filters: tables of cases."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from bide.model.job import Job, JobId, Spec
 from bide.model.notice import (

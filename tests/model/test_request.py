@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bide import Limits, Request
 from bide.model.errors import BadRequest

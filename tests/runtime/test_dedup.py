@@ -1,12 +1,12 @@
 """Don't run it twice. The checklist's numbers are in the comments."""
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.support import homes
 from tests.support.gates import Gate
 from tests.support.patience import LONG, end_of

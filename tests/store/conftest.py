@@ -1,13 +1,13 @@
 """A store in a temporary folder, and jobs and ends to put in it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bide.model.job import Job, Spec, make_id
 from bide.model.phase import End, Ended, Queued, Reason, Running

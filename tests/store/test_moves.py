@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import wait
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from bide.model.job import Job, JobId
 from bide.model.limits import Limits

@@ -3,12 +3,12 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any
 
 import pytest
+from msgspec.structs import fields, replace
 
 from bide.api import Filter
 from bide.model.errors import BadRequest

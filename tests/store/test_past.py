@@ -3,11 +3,11 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bide.model.job import Job
 from bide.model.phase import Descendant, End, Ended, Kept, Reason

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import anyio
+from msgspec import Struct, field
 
 from bide.agents.handles import Handles
 from bide.agents.questions import Answering, Denied, ask, resolve
@@ -33,8 +32,7 @@ class Cancellation:
         await self._event.wait()
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """One call of a tool that is a coroutine."""
 
     cancellation: Cancellation

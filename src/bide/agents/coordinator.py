@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from bide.agents import acting, awaiting
 from bide.agents.calls import Answer, Call, Response, of_data

@@ -7,10 +7,10 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import anyio
 import anyio.to_thread
+from msgspec import Struct
 
 from bide.api import Jobs
 from bide.model.errors import BideError, QuestionClosed
@@ -29,8 +29,7 @@ class Denied(Exception):
         super().__init__(DENIED.format(text=question.text))
 
 
-@dataclass(frozen=True, slots=True)
-class Answerer:
+class Answerer(Struct, frozen=True):
     """Somebody who can be asked. `None` for an answer means that the next one is asked."""
 
     answer: Callable[[Question], Awaitable[Value | None]]
@@ -38,8 +37,7 @@ class Answerer:
     """It is a person, and may be asked what no model may see."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
+class Answering(Struct, frozen=True):
     """Who is asked, in this order, and what holds when none of them answers."""
 
     answerers: Sequence[Answerer] = ()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from bide.agents.calls import Answer, Call, of_data
 from bide.agents.context import Context

@@ -9,11 +9,11 @@ import struct
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 
 import anyio
 from anyio.abc import ByteStream, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
+from msgspec.structs import replace
 
 from bide.api import Jobs
 from bide.model.errors import BideError

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from bide.agents.context import Context
 from bide.agents.turnend import Inquire
@@ -20,8 +22,7 @@ Run = Callable[[Context, Json], Awaitable[object]]
 """Does a call, given its context and arguments: what it returns is the result, what it raises the error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool as an assistant has it."""
 
     name: str
@@ -43,8 +44,8 @@ class Tool:
         """Checked, with what a command says of itself filled in."""
         if isinstance(self.work, ToolSettings):
             said = {key: text(what) for key, what in self.work.parameters.items()}
-            object.__setattr__(self, "properties", self.properties or said)
-            object.__setattr__(self, "required", self.required or self.work.required)
+            force_setattr(self, "properties", self.properties or said)
+            force_setattr(self, "required", self.required or self.work.required)
         wrong = check_spawn(self.spawn) or self._fault()
         if wrong is not None:
             raise BadRequest(detail=f"the tool {self.name!r}: {wrong}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import anyio
+from msgspec import Struct
 
 from bide.agents.acting import ABORT_GRACE
 from bide.agents.handles import Handle, Handles
@@ -44,8 +45,7 @@ class TurnEnd:
     """These go on, or ended meanwhile; the assistant is told of their ends in a later turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """What a tool says about the end of a turn, and who is asked about it."""
 
     lifecycle: Lifecycle

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Unpack
+
+from msgspec.structs import replace
 
 from bide import config
 from bide.client.conversations import RemoteConversations

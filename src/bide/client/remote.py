@@ -8,9 +8,10 @@ import os
 import secrets
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Unpack
+
+from msgspec.structs import replace
 
 from bide import config
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
@@ -72,7 +73,7 @@ class RemoteJobs:
 
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
         """See api.Jobs.list."""
-        query: dict[str, Any] = {key: getattr(where, key) for key in Filter.__slots__}
+        query: dict[str, Any] = {key: getattr(where, key) for key in Filter.__struct_fields__}
         query |= {"since": stamp(where.since), "until": stamp(where.until), "limit": limit, "before": before}
         body = await self._transport.call("GET", "/v1/jobs", query=query)
         return Page(tuple(job_from_json(job) for job in body["jobs"]), body["next"])

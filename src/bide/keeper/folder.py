@@ -11,9 +11,10 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from msgspec import Struct, field
 
 from bide.keeper import told
 from bide.keeper.reuse import Leftovers
@@ -29,8 +30,7 @@ _compact = json.JSONEncoder(separators=(",", ":")).encode
 _ENV_COUNT = re.compile(rb"env=[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Orders:
+class Orders(Struct, frozen=True):
     """What the keeper is told beside the job itself; see docs/keeper.md for each key."""
 
     env: Mapping[str, str]
@@ -44,8 +44,7 @@ class Orders:
     """All that the job reads from its stdin; `None` if that comes later."""
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """The program runs, or ran, under this pid."""
 
     pid: int

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
+from msgspec import Struct
+
 from bide.model.limits import Limits
 
 CONTROLLERS = ("memory", "cpu", "pids")
@@ -21,8 +23,7 @@ _PREFIX = "bide-"
 _FRESH_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Struct, frozen=True):
     """The folder under which groups with this controller can be made."""
 
     version: int

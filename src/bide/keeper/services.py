@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from bide.keeper.folder import instant, read_small
 from bide.model.times import ms
@@ -15,16 +16,14 @@ from bide.model.times import ms
 _EPOCH = instant(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Next:
+class Next(Struct, frozen=True):
     """What was decided after a service ended: a successor, or none, and why if that is worth saying."""
 
     job: str | None = None
     gave_up: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """What a program was started with, beside its spec."""
 
     env: dict[str, str]

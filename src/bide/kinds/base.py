@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from bide.kinds import python, shell, task
 from bide.model.errors import BadRequest
@@ -27,8 +28,7 @@ KINDS: dict[str, Kind] = {shell.NAME: _shell, python.NAME: python.argv, task.NAM
 """By the language that a request names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What a request comes to."""
 
     kind: str

@@ -7,7 +7,8 @@ builtins only, since the code may have broken PATH. What it leaves is described 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bide.kinds import shell
 
@@ -104,8 +105,7 @@ _RUN_BASH = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
+class Inside(Struct, frozen=True):
     """The files of one run in a session."""
 
     helper: str

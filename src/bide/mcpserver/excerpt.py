@@ -6,7 +6,8 @@ Pure. A line of ours inside the output carries a mark that the job cannot know, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 LINE_MAX = 400
 _FOLD = 3
@@ -20,8 +21,7 @@ _ERROR = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line as it is shown, and the bytes it stands for."""
 
     text: str
@@ -34,8 +34,7 @@ class Line:
         return len(self.text) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """A piece of a stream, ready to be shown."""
 
     text: str
@@ -97,8 +96,7 @@ def _folded(lines: list[Line], mark: str) -> list[Line]:
     return folded
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(Struct, frozen=True):
     """What of a budget is for the head and what for the tail; the rest is for what looks like an error between them."""
 
     head: float = 0.25

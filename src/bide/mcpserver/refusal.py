@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from bide.version import VERSION
 
@@ -13,8 +14,7 @@ _NOT_JSON = -32700
 _NO_MESSAGE = -32600
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """An error of the protocol, for a line that is no message of it."""
 
     id: str | int | None

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bide.api import Filter, Jobs
 from bide.mcpserver.scope import Own
@@ -45,8 +46,7 @@ class Kind(StrEnum):
     SESSION = "session"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """What a URI names."""
 
     kind: Kind
@@ -73,8 +73,7 @@ def place_of(uri: str) -> Place:
     return Place(Kind.JOB, found["ref"])
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """Something that can be read."""
 
     uri: str

@@ -7,8 +7,9 @@ a text of its own beside them, and only for clients that are known to show it to
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from enum import Enum, auto
+
+from msgspec.structs import replace
 
 from bide.api import Outbox
 from bide.mcpserver.tool import Answer, Call, Tool

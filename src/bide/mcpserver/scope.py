@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.api import Filter, Jobs
 from bide.model.errors import BadRequest, JobForgotten, JobNotFound, SessionNotFound
@@ -31,8 +32,7 @@ _LOOKED_AT = 1000
 """How many jobs one page of a project is searched in; the next page goes on from there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """What a client may see and touch beside its own jobs: whoever configured it decides, not the client."""
 
     scope: str = "own"

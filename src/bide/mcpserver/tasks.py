@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import cast
+
+from msgspec import Struct, field
 
 from bide.api import Filter, Jobs
 from bide.mcpserver import questions
@@ -65,8 +66,7 @@ SCHEMA: Json = {
 """The form of an answer to a prompt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What a waiting job asks."""
 
     key: str

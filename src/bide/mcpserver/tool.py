@@ -7,9 +7,11 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bide.api import Jobs
 from bide.mcpserver.scope import Own, Reach, owner_in
@@ -21,8 +23,7 @@ from bide.model.schema import Json
 Progress = Callable[[float, str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The client on the other side of a connection."""
 
     owner: str
@@ -67,8 +68,7 @@ def caller_of(hello: Json) -> Caller:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One call of a tool."""
 
     jobs: Jobs
@@ -101,8 +101,7 @@ class InputNeeded(Exception):
         self.posed = posed
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """An answer, complete as text and complete as data."""
 
     text: str
@@ -130,8 +129,7 @@ def refusal(error: BideError) -> Answer:
     return Answer(str(error), {"error": {"code": error.code, "message": str(error)}}, is_error=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool as clients see it, and who does it."""
 
     name: str

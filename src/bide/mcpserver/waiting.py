@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
 import anyio
+from msgspec.structs import replace
 
 from bide.mcpserver import questions
 from bide.mcpserver.tool import Call, InputNeeded

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 Schema = Mapping[str, Any]
 
@@ -30,8 +31,7 @@ _TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
 _SHOWN = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """What is wrong with the arguments."""
 
     field: str

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import asdict, fields
 
-@dataclass(frozen=True, slots=True)
-class AskFacts:
+
+class AskFacts(Struct, frozen=True):
     """Kept in the job's folder, for whoever reads its output."""
 
     cli: str

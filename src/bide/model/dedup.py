@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 WINDOW = timedelta(hours=1)
 
@@ -23,8 +24,7 @@ class Policy(StrEnum):
     """Join it as well if it ended with success within the window."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dedup:
+class Dedup(Struct, frozen=True):
     """Whether to join an earlier job, and how old its end may be."""
 
     policy: Policy = Policy.NEW

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec import Struct, field
 
 ACTIONS = ("spawn", "fetch", "apply", "abort")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
@@ -13,8 +14,7 @@ _PARAMETER = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 _TAKEN = ("action", "id", "input")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSettings:
+class ToolSettings(Struct, frozen=True):
     """A tool of the toolset `handles` that the operator names: a command that agents spawn by that name."""
 
     command: str | tuple[str, ...] = ()
@@ -35,8 +35,7 @@ class ToolSettings:
     """It is ended after this long; never, if zero."""
 
 
-@dataclass(frozen=True, slots=True)
-class HandlesSettings:
+class HandlesSettings(Struct, frozen=True):
     """The stateful tools of the toolset `handles`."""
 
     builtin: tuple[str, ...] = ("shell", "python", "terminal")

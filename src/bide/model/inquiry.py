@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from bide.model.schema import Json, fields, text
 
@@ -13,8 +14,7 @@ CHOICES = (WAIT, ABORT)
 """What an assistant can choose. What it says nothing of, or nothing that can be, is left: that loses nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outstanding:
+class Outstanding(Struct, frozen=True):
     """A handle that is active when a turn would end."""
 
     id: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NewType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bide.model.askfacts import AskFacts
 from bide.model.errors import BadRequest
@@ -56,8 +58,7 @@ def check_name(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(Struct, frozen=True):
     """What to run and how. Validated once, when it is asked for."""
 
     argv: tuple[str, ...]
@@ -87,16 +88,14 @@ class Spec:
     """Of a job of an LLM's command line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """Bytes of input: taken by the job, of so many sent to it."""
 
     taken: int
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What is so beside the phase, at the moment of reading: of a running job, or of what outlives an ended one."""
 
     waiting: str | None = None
@@ -128,8 +127,7 @@ class Facts:
     """What it asks, and how that is answered; `None` also while input that was sent to it is on its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One job, as it was when this was read."""
 
     id: JobId

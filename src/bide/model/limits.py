@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 DEFAULT_OUTPUT_BYTES = 256 * 1024 * 1024
 
@@ -18,8 +19,7 @@ class OnOutputCap(StrEnum):
     """The job is killed with reason `overflow`; the output is exactly the cap."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What a job may use. `None` means no limit."""
 
     timeout: timedelta | None = None

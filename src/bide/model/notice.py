@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 
+from msgspec import Struct
+
 from bide.model.job import Job, JobId
 from bide.model.notify import What
 from bide.model.phase import Ended, Reason
@@ -53,8 +55,7 @@ class State(StrEnum):
     """Not wanted, or no longer so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """One thing to be told. Recorded twice, it is the same one."""
 
     id: str
@@ -87,8 +88,7 @@ def notice_of_end(job: Job) -> Notice:
     return Notice(f"{job.id}:end", job.id, what, level, phase.ended_at, str(end.reason))
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """A notice on its way to one consumer."""
 
     notice: Notice
@@ -127,8 +127,7 @@ def pause_after(tries: int, jitter: float) -> timedelta:
     return min(PAUSE_FIRST * 2 ** min(max(tries - 1, 0), _DOUBLINGS) + JITTER * jitter, PAUSE_MOST)
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One notice as it is told."""
 
     id: str
@@ -151,8 +150,7 @@ class Item:
     """How many bytes it wrote in all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """Everything that was due to a consumer, as one message."""
 
     consumer: str
@@ -168,8 +166,7 @@ class Message:
         return tuple(item.id for item in self.items)
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(Struct, frozen=True):
     """How deliveries to one consumer stand."""
 
     consumer: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 
 class What(StrEnum):
@@ -28,8 +30,7 @@ class What(StrEnum):
     """It wrote something."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notify:
+class Notify(Struct, frozen=True):
     """What to tell of a job; what is not said is as configured."""
 
     on_success: bool | None = None

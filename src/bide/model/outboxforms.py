@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
 from typing import Any, cast
+
+from msgspec.structs import asdict, fields
 
 from bide.model.notice import Item, Message, Outlook
 from bide.model.times import from_stamp, stamp

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec import Struct, field
 
 from bide.model.notify import FLAGS, Notify
 
 
-@dataclass(frozen=True, slots=True)
-class SinkSettings:
+class SinkSettings(Struct, frozen=True):
     """Somebody who is told of jobs by being called: a webhook, a command, the desktop."""
 
     webhook: str = ""
@@ -42,8 +42,7 @@ class SinkSettings:
         return Notify(**{flag: getattr(self, flag) for flag in FLAGS})
 
 
-@dataclass(frozen=True, slots=True)
-class OutboxSettings:
+class OutboxSettings(Struct, frozen=True):
     """What is told of jobs, where neither a job nor who is told says otherwise."""
 
     on_success: bool = True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Stream(StrEnum):
@@ -13,8 +14,7 @@ class Stream(StrEnum):
     ERR = "err"
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """A line that matched, and where it begins."""
 
     stream: Stream
@@ -22,8 +22,7 @@ class Match:
     line: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """A piece of one stream.
 
     Joining successive slices, each read from the last one's `next`, gives the stream byte for byte.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from errno import EACCES, ENOEXEC
+
+from msgspec import Struct
 
 EXIT_CANNOT_EXECUTE = 126
 EXIT_NOT_FOUND = 127
@@ -31,8 +32,7 @@ class Reason(StrEnum):
     """It is proved that nobody can know how it ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What a job's whole tree used."""
 
     cpu_ms: int = 0
@@ -48,16 +48,14 @@ class Usage:
     """Live processes at the last sample."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """How much one stream holds: bytes before `head` were dropped, `size` were written."""
 
     head: int = 0
     size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Descendant:
+class Descendant(Struct, frozen=True):
     """A process of a job's tree, named so that a reused pid is never mistaken for it."""
 
     pid: int
@@ -65,8 +63,7 @@ class Descendant:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """What happened and why. Once written it never changes."""
 
     reason: Reason
@@ -122,21 +119,18 @@ class End:
         return 143
 
 
-@dataclass(frozen=True, slots=True)
-class Queued:
+class Queued(Struct, frozen=True):
     """Accepted and durable; no process yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(Struct, frozen=True):
     """Its keeper holds a live process."""
 
     started_at: datetime
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """Over, for ever."""
 
     ended_at: datetime

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bide.model.errors import BadRequest
 from bide.model.schema import Json
@@ -66,8 +67,7 @@ class State(StrEnum):
     """Whoever asked no longer does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One question."""
 
     text: str
@@ -103,8 +103,7 @@ class Question:
         return {**body, "options": list(self.options)} if self.options else body
 
 
-@dataclass(frozen=True, slots=True)
-class Posed:
+class Posed(Struct, frozen=True):
     """A question of a job, and what became of it."""
 
     id: str
@@ -126,8 +125,7 @@ class Posed:
     closed_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """How a question is closed."""
 
     state: State

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from bide.model.question import Policy, Via
 
@@ -11,8 +12,7 @@ ASKED = (str(Via.PERSON), str(Via.CLIENT), str(Via.ASSISTANT))
 """Who can be asked, beside a command."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSettings:
+class QuestionSettings(Struct, frozen=True):
     """Who answers what jobs ask, and what holds when nobody does."""
 
     ask: tuple[str, ...] = ASKED

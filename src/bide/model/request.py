@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypedDict, Unpack
+
+from msgspec import Struct, field
 
 from bide.model.askfacts import AskFacts
 from bide.model.dedup import Dedup, Policy
@@ -61,8 +62,7 @@ class RunOptions(TypedDict, total=False):
     notify: Notify
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A run, as asked for."""
 
     command: str | tuple[str, ...]

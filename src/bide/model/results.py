@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bide.model.job import Job
 from bide.model.output import Slice
@@ -11,8 +12,7 @@ from bide.model.phase import Descendant
 from bide.model.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What `run` answers."""
 
     job: Job
@@ -25,8 +25,7 @@ class Ran:
     err: Slice | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Some jobs, newest first."""
 
     jobs: tuple[Job, ...]
@@ -34,8 +33,7 @@ class Page:
     """Give this as `before` to see older ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Killed:
+class Killed(Struct, frozen=True):
     """What `kill` answers."""
 
     job: Job
@@ -48,8 +46,7 @@ class Killed:
     already_ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """Which jobs to list; every condition given must hold."""
 
     phase: str | None = None
@@ -67,8 +64,7 @@ class Filter:
     """Created before this time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Jobs that share a limit."""
 
     name: str | None
@@ -81,8 +77,7 @@ class Group:
     waiting: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SessionStarted:
+class SessionStarted(Struct, frozen=True):
     """What starting a session answers."""
 
     session: Session
@@ -90,8 +85,7 @@ class SessionStarted:
     """Sessions that had to go for it; what runs in them goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEnded:
+class SessionEnded(Struct, frozen=True):
     """What ending a session answers."""
 
     session: Session

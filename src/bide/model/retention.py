@@ -8,8 +8,9 @@ went stays until its own time is over. What descendants still use, and output th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 FRESH = timedelta(minutes=5)
 """For this long after a job's end its output stays, however much there is."""
@@ -21,8 +22,7 @@ EVENTS = 1_000_000
 """How many events can be read again, the newest ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """How much is kept, and for how long."""
 
     keep: timedelta
@@ -38,8 +38,7 @@ class Policy:
         return self.keep if seen else max(self.keep, self.keep_unseen)
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Struct, frozen=True):
     """An ended job, as far as retention is concerned."""
 
     id: str
@@ -54,8 +53,7 @@ class Past:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """What goes, in the order in which it goes."""
 
     forget: tuple[Past, ...] = ()
@@ -66,8 +64,7 @@ class Choice:
     """How many bytes too many would still be held."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(Struct, frozen=True):
     """One job that `gc` forgot, or whose output it dropped; with a dry run, that it would."""
 
     id: str
@@ -77,8 +74,7 @@ class Gone:
     seen: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(Struct, frozen=True):
     """What `gc` did, or would do."""
 
     dry_run: bool

@@ -6,9 +6,10 @@ Nothing here looks at a clock or at a process: what runs, what ended and what ti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heapify, heappop, heapreplace
+
+from msgspec import Struct, field
 
 from bide.model.phase import End, Reason
 from bide.model.times import stamp
@@ -26,8 +27,7 @@ def rank(turn: Turn, order: int, job: str) -> Rank:
     return -turn.priority, order, job
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """How many may run at once, and what is paused."""
 
     limits: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
@@ -126,8 +126,7 @@ def why_not(group: str, busy: Mapping[str, int], rules: Rules) -> str:
     return "it is about to start"
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """What keeps a job from being ready; as it stands, nothing."""
 
     after: tuple[str, ...] = ()

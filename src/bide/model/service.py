@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bide.model.errors import BadRequest
 from bide.model.phase import End, Reason
@@ -28,8 +30,7 @@ class Restart(StrEnum):
     ALWAYS = "always"
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """What makes a job a service."""
 
     ready: Until = field(default_factory=Until)
@@ -55,8 +56,7 @@ class Service:
         return tuple(dict.fromkeys(port for port in found if port is not None))
 
 
-@dataclass(frozen=True, slots=True)
-class Port:
+class Port(Struct, frozen=True):
     """A TCP port that a process of a job listens on."""
 
     address: str
@@ -64,8 +64,7 @@ class Port:
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What is to become of a service that ended."""
 
     next: Service | None = None

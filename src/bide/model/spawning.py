@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec import Struct, field
 
 from bide.model.handletools import ToolSettings
 
@@ -11,8 +12,7 @@ INQUIRE, AWAIT, ABORT = "inquire", "await", "abort"
 ON_TURN_END = (INQUIRE, AWAIT, ABORT)
 
 
-@dataclass(frozen=True, slots=True)
-class Notifications:
+class Notifications(Struct, frozen=True):
     """Of what the assistant is told by itself; of what it awaits or fetches it is not told again."""
 
     on_success: bool = True
@@ -21,8 +21,7 @@ class Notifications:
     on_content: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Lifecycle:
+class Lifecycle(Struct, frozen=True):
     """What becomes of a handle that is active when the turn would end."""
 
     on_turn_end: str = INQUIRE
@@ -33,8 +32,7 @@ class Lifecycle:
     """How long the policy `await` waits before it aborts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spawn:
+class Spawn(Struct, frozen=True):
     """How a tool may be spawned."""
 
     stateful: bool = False
@@ -43,8 +41,7 @@ class Spawn:
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
 
 
-@dataclass(frozen=True, slots=True)
-class AgentToolSettings(ToolSettings):
+class AgentToolSettings(ToolSettings, frozen=True):
     """A command that an agent has as a tool, and how it may be spawned."""
 
     spawn: Spawn = field(default_factory=Spawn)

@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bide.model.errors import BadRequest
 
@@ -70,8 +72,7 @@ ENVIRONMENT_MAX = 1024 * 1024
 SHELL_MAX = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """What a run had at its end."""
 
     cwd: str
@@ -81,8 +82,7 @@ class Left:
     vars: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """What it began with."""
 
     cwd: str
@@ -91,8 +91,7 @@ class Begun:
     vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """What a session holds from run to run."""
 
     cwd: str

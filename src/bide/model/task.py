@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from signal import SIGPIPE
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.model.job import Job
 from bide.model.phase import End, Ended, Queued, Reason
@@ -12,8 +14,7 @@ NAME = "task"
 LOST_PROGRAM = "the program whose coroutine it was went away before it was done"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the program of a task listens, and which of its coroutines is meant."""
 
     path: str

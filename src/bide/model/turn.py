@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bide.model.errors import BadRequest
 
@@ -12,8 +13,7 @@ GROUP_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 PRIORITIES = range(-1000, 1001)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """What a job waits for before it starts; as it stands, nothing but a free place."""
 
     group: str = ""
@@ -28,8 +28,7 @@ class Turn:
     """Not before this time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a queued job stands."""
 
     why: str

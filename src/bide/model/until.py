@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from bide.model.errors import BadRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Until:
+class Until(Struct, frozen=True):
     """A condition beyond the end. The first that holds ends the wait; so does the end of the jobs."""
 
     log: str | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bide.model.errors import BadRequest
 from bide.model.job import Job
@@ -19,8 +20,7 @@ class Mode(StrEnum):
     ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Waited:
+class Waited(Struct, frozen=True):
     """How a wait ended. A timeout is a result, not an error."""
 
     jobs: tuple[Job, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from bide.keeper import told
 from bide.model.errors import BideError, QuestionClosed

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
 from bide.keeper import ends, folder, launch, services
 from bide.model.errors import JobForgotten, JobNotFound

@@ -6,7 +6,8 @@ import errno
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from bide.kinds import wrapping
 from bide.model.errors import DiskFull

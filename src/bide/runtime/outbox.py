@@ -6,10 +6,11 @@ import secrets
 import time
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.model.errors import BadRequest
 from bide.model.job import Job
@@ -29,8 +30,7 @@ ROOM = 4000
 _LOOK_AT = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True):
     """What of all that is due somebody wants to be told."""
 
     least: Level

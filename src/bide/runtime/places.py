@@ -11,8 +11,9 @@ import os
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from bide.kinds import wrapping
 from bide.model.errors import SessionNotFound

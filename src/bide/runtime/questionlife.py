@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from bide.keeper import launch
 from bide.model.errors import BideError, QuestionClosed, QuestionNotFound

@@ -7,8 +7,9 @@ whose row is about to move goes with it, others are written together, a moment l
 from __future__ import annotations
 
 from concurrent.futures import Future
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from bide.model.job import Job
 from bide.model.phase import Ended

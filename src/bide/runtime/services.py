@@ -10,8 +10,9 @@ import logging
 import signal
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from bide.api import Killed, Ran
 from bide.keeper import folder, services

@@ -7,11 +7,11 @@ import logging
 import os
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
 from bide.api import Filter, SessionEnded, SessionStarted
 from bide.model.errors import BadRequest, BideError, DiskFull, FolderNotFound, JobNotFound

@@ -9,10 +9,10 @@ import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import cache
 
 import anyio
+from msgspec.structs import replace
 
 from bide import config
 from bide.api import Ran

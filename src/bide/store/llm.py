@@ -4,9 +4,10 @@ import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from bide.model.llm.answer import Answer, Fault, Status
 from bide.model.llm.caches import Used
@@ -19,8 +20,7 @@ from bide.store.writer import Writer
 QUERIES = load(Path(__file__).with_name("llm.sql"))
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRow:
+class RequestRow(Struct, frozen=True):
     """A request as it is recorded."""
 
     correlation_id: str
@@ -50,7 +50,7 @@ class LlmRows:
     def start(self, row: RequestRow) -> Future[None]:
         """Record a request."""
         values: Values = {
-            name: getattr(row, name) for name in RequestRow.__slots__ if name not in ("asked_at", "status")
+            name: getattr(row, name) for name in RequestRow.__struct_fields__ if name not in ("asked_at", "status")
         }
         return self._do("put_request", {**values, "asked_at": to_ms(row.asked_at)})
 

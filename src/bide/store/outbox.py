@@ -4,8 +4,9 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from bide.model.job import JobId
 from bide.model.notice import LEASE, Delivery, Level, Notice, Outlook, State

@@ -1,7 +1,8 @@
 """Turns a filter into one query that walks one index in order, so that a page costs the same at any size."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bide.api import Filter
 from bide.model.errors import BadRequest
@@ -23,8 +24,7 @@ _PARTIAL = {
 _COLUMNS = ("phase", "reason", "session", "owner", "label", "kind", "name", "parent")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(Struct, frozen=True, order=True):
     """Where in a list to go on: before the job of this time and number."""
 
     created_at: int = _END_OF_TIME

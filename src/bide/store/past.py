@@ -9,9 +9,10 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant
@@ -22,8 +23,7 @@ from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where in the order to go on: after the job of this time, size and number."""
 
     at: int = -1
@@ -31,8 +31,7 @@ class Place:
     seq: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class PastRow:
+class PastRow(Struct, frozen=True):
     """An ended job."""
 
     place: Place
@@ -43,8 +42,7 @@ class PastRow:
     survivors: tuple[Descendant, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """How many ended jobs there are, and what their outputs hold, by whether they were seen."""
 
     seen: int = 0

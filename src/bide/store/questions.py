@@ -4,8 +4,9 @@ import json
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bide.model.question import Answered, Policy, Posed, State, Via
 from bide.model.questionforms import question_from_json, question_to_json
@@ -14,8 +15,7 @@ from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionRow:
+class QuestionRow(Struct, frozen=True):
     """A question as it is kept."""
 
     posed: Posed

@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bide.model.job import Job
 from bide.model.session import seq_of
@@ -15,8 +16,7 @@ from bide.store.writer import Writer
 _PAGE = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True):
     """A session as it is listed."""
 
     id: str
@@ -29,8 +29,7 @@ class SessionRow:
     """`ended`, `evicted`, or empty while it is open."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndedJob:
+class EndedJob(Struct, frozen=True):
     """How much an ended job of a session holds."""
 
     id: str

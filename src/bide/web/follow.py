@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
 from bide.api import READ_LIMIT, Events, Jobs
 from bide.model.answers import event_to_json

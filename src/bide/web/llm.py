@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from bide.beside import Conversations, Llm
 from bide.model import fields

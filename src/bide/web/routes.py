@@ -6,7 +6,6 @@ import base64
 import binascii
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
@@ -18,9 +17,8 @@ from bide.model.job import DEFAULT_OWNER
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Stream
 from bide.model.requests import request_from_json
-from bide.web import llm, outbox, questions, sessions, upkeep
+from bide.web import groups, llm, outbox, questions, sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
-from bide.web.groups import change
 from bide.web.http import HttpRequest, Reply, segments
 from bide.web.query import query_instant, query_number, stream_named
 
@@ -149,8 +147,10 @@ class Routes:
         limit, before = query_number(query, "limit", PAGE), query.pop("before", None)
         query.pop("limit", None)
         for key in query:
-            if key not in Filter.__slots__:
-                raise BadRequest(detail=f"'list' has no filter {key!r}; known are {', '.join(Filter.__slots__)}")
+            if key not in Filter.__struct_fields__:
+                raise BadRequest(
+                    detail=f"'list' has no filter {key!r}; known are {', '.join(Filter.__struct_fields__)}"
+                )
         query |= {key: query_instant(query, key) for key in ("since", "until") if key in query}
         page = await self.jobs.list(Filter(**query), limit=limit, before=before)
         await reply.json({"jobs": [job_to_json(job) for job in page.jobs], "next": page.next})
@@ -219,12 +219,6 @@ class Routes:
         await self.jobs.forget(job)
         await reply.json({})
 
-    async def on_groups(self, _: HttpRequest, reply: Reply, __: str) -> None:
-        await reply.json({"groups": [asdict(group) for group in await self.jobs.groups.list()]})
-
-    async def on_group(self, request: HttpRequest, reply: Reply, group: str) -> None:
-        await reply.json(asdict(await change(self.jobs.groups, group or None, request.json())))
-
     async def on_events(self, request: HttpRequest, reply: Reply, _: str) -> None:
         await follow_events(
             self.jobs.events, query_number(request.query, "after", None), request.query.get("job"), reply
@@ -279,9 +273,7 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/jobs/*/send"): Routes.on_send,
     ("POST", "v1/jobs/*/kill"): Routes.on_kill,
     ("DELETE", "v1/jobs/*"): Routes.on_forget,
-    ("GET", "v1/groups"): Routes.on_groups,
-    ("POST", "v1/groups"): Routes.on_group,
-    ("POST", "v1/groups/*"): Routes.on_group,
+    **{where: _of("groups", act) for where, act in groups.ROUTES.items()},
     ("POST", "v1/services/*/restart"): Routes.on_restart,
     ("POST", "v1/sessions"): _of("sessions", sessions.start),
     ("GET", "v1/sessions"): _of("sessions", sessions.show_all),

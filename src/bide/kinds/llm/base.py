@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from bide.model.errors import BadRequest
 from bide.model.llm.answer import Note, Reading
@@ -17,8 +18,7 @@ WORDS_MAX = 1024 * 1024
 WORDS_MOST = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
+class Installed(Struct, frozen=True):
     """What was found of a CLI on this machine."""
 
     cli: str
@@ -34,8 +34,7 @@ class Installed:
         return not self.flags or flag in self.flags
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """What to execute for a request."""
 
     words: tuple[str, ...]
@@ -67,8 +66,7 @@ class Reader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Cli:
+class Cli(Struct, frozen=True):
     """One LLM command line."""
 
     name: str

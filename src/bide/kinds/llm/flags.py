@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, cast
+
+from msgspec import Struct
 
 from bide.model.errors import BadRequest
 from bide.model.llm.answer import Note
@@ -82,8 +83,7 @@ def _number(value: object, least: float, most: float, *, exact: bool) -> str:
     return f"{value:f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """An option and the flag it becomes."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bide.kinds.llm import flags
 from bide.kinds.llm.base import Cli, Command, Installed, Reader, check_target, encoded, too_long

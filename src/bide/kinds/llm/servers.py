@@ -6,8 +6,9 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bide.model.errors import BadRequest
 from bide.model.llm.answer import Note

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from functools import partial
+
+from msgspec.structs import asdict
 
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import llmjobs, llmreview, llmsessions, llmtext

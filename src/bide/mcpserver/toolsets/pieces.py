@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bide.api import Jobs
 from bide.model.output import Slice, Stream
@@ -11,8 +12,7 @@ from bide.model.output import Slice, Stream
 _CONTINUATION = range(0x80, 0xC0)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Some of one stream."""
 
     text: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from bide.mcpserver import patience, questions, text
 from bide.mcpserver.tool import Answer, Call

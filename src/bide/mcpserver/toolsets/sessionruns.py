@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from bide.mcpserver import patience, text
 from bide.mcpserver.tool import Answer, Call

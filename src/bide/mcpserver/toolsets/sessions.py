@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.tool import refusal as refused

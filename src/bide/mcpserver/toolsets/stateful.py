@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.agents import acting
 from bide.agents.rows import row
@@ -22,8 +24,7 @@ from bide.model.until import Until
 from bide.model.waiting import Mode
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """What a stateful tool runs, and what it can do."""
 
     name: str

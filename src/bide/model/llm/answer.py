@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from bide.model.job import Job
 from bide.model.llm.approval import Decision
@@ -44,8 +45,7 @@ class Status(StrEnum):
     ORPHANED = "orphaned"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """Something that a caller should know, and that is no failure."""
 
     code: str
@@ -54,8 +54,7 @@ class Note:
     """What a program would look for in the message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """What a request used."""
 
     input: int = 0
@@ -64,8 +63,7 @@ class Tokens:
     cache_write: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What was read from the output of a CLI."""
 
     text: str = ""
@@ -84,8 +82,7 @@ class Reading:
     """Lines that could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A request as it is now, and what it brought."""
 
     job: Job
@@ -106,8 +103,7 @@ class Answer:
         return self.reading.text
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What `ask` answers."""
 
     answer: Answer

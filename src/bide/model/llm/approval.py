@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bide.model.llm.ask import Policy
 
@@ -22,8 +23,7 @@ _SUPPRESSES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What the gate looks at."""
 
     cli: str
@@ -36,8 +36,7 @@ class Wanted:
     disallowed_tools: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What the gate decided, and why."""
 
     approved: bool

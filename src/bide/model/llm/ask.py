@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, TypedDict, Unpack
+
+from msgspec import Struct, field
 
 from bide.model.errors import BadRequest
 from bide.model.llm.prompt import Parts, Prompt, optimized, prompt_of
@@ -39,8 +40,7 @@ class Policy(StrEnum):
     PERMISSIVE = "permissive"
 
 
-@dataclass(frozen=True, slots=True)
-class Worktree:
+class Worktree(Struct, frozen=True):
     """A working tree of its own, beside the caller's, on a branch of its own."""
 
     name: str | None = None
@@ -78,8 +78,7 @@ class AskOptions(TypedDict, total=False):
     name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """One request to an LLM's command line."""
 
     cli: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from bide.model.llm.answer import Note
 from bide.model.times import stamp
@@ -15,8 +16,7 @@ _PRICES = (("sonnet", 3.0, 0.1), ("opus", 15.0, 0.1), ("haiku", 1.0, 0.1), ("gpt
 """Of models whose name has this word: dollars for a million tokens, and what of that a cached one costs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(Struct, frozen=True):
     """What some requests of one CLI and model used."""
 
     cli: str

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bide.model.errors import BadRequest
 from bide.model.llm.answer import Note
@@ -18,8 +20,7 @@ _DATABASES = ("LLM_GATEWAY_JOBS_DB", "LLM_GATEWAY_LOGS_DB")
 _TRUE = ("1", "true", "yes", "on")
 
 
-@dataclass(frozen=True, slots=True)
-class CacheSettings:
+class CacheSettings(Struct, frozen=True):
     """What is done about the caches of providers."""
 
     emit_anthropic_cache_control: bool = False
@@ -32,8 +33,7 @@ class CacheSettings:
     """How long a prefix must be to be cached, by model."""
 
 
-@dataclass(frozen=True, slots=True)
-class LlmSettings:
+class LlmSettings(Struct, frozen=True):
     """How LLM command lines are run."""
 
     enabled: bool = False

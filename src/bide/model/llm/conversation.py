@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
+
+from msgspec import Struct
 
 from bide.model.times import from_stamp, stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """As far as answers have told of it; what was said in it is the CLI's."""
 
     id: str

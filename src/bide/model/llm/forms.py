@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from bide.model import fields
 from bide.model.errors import BadRequest
@@ -55,7 +56,7 @@ _DEFAULT = Ask("")
 def ask_to_json(ask: Ask) -> Json:
     """A request; what is as usual is left out."""
     body: Json = {}
-    for name in Ask.__slots__:
+    for name in Ask.__struct_fields__:
         value = getattr(ask, name)
         if value == getattr(_DEFAULT, name):
             continue
@@ -116,7 +117,11 @@ def answer_to_json(answer: Answer) -> Json:
         "fault": str(answer.fault),
         "error": answer.error,
         "notes": [{**asdict(note), "figures": dict(note.figures)} for note in answer.notes],
-        "reading": {**asdict(answer.reading), "tools": dict(answer.reading.tools)},
+        "reading": {
+            **asdict(answer.reading),
+            "tokens": asdict(answer.reading.tokens),
+            "tools": dict(answer.reading.tools),
+        },
     }
 
 

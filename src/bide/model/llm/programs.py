@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+
+from msgspec import Struct, field
 
 from bide.model.llm.retry import State
 from bide.model.times import ms
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """One CLI as it is on this machine."""
 
     cli: str
@@ -25,8 +25,7 @@ class Program:
     """How to install it, if it is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+class Models(Struct, frozen=True):
     """The models of one CLI that are known by name; it may have others."""
 
     cli: str
@@ -36,8 +35,7 @@ class Models:
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(Struct, frozen=True):
     """What brings a CLI to another version, and what came of it."""
 
     cli: str
@@ -47,8 +45,7 @@ class Upgrade:
     """The job that does it, unless it was only to be shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True):
     """How one CLI does: whether it is asked, and how much it has to do."""
 
     cli: str
@@ -63,8 +60,7 @@ class Health:
     waiting: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """The process of a request that runs, as it was a moment ago."""
 
     job: str
@@ -81,7 +77,7 @@ class Process:
 
 def process_to_json(process: Process) -> dict[str, Any]:
     """As the doors send it."""
-    found = {name: getattr(process, name) for name in Process.__slots__ if name != "running"}
+    found = {name: getattr(process, name) for name in Process.__struct_fields__ if name != "running"}
     return found | {"running_ms": ms(process.running)}
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bide.model.errors import BadRequest
 
@@ -18,8 +19,7 @@ LARGEST_PARTS = 8 * 1024 * 1024
 _BETWEEN = "\n\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """A prompt whose stable parts come first, so that providers find them in their caches."""
 
     task: str
@@ -41,8 +41,7 @@ class Parts:
         return _BETWEEN.join(part for part in (self.prefix, self.task) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """What is sent, and what is known of its stable prefix."""
 
     text: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.model.llm.answer import Answer, Fault, Status
 from bide.model.phase import Ended, Reason
@@ -53,8 +55,7 @@ class State(StrEnum):
     """The rest is over: one request may try."""
 
 
-@dataclass(frozen=True, slots=True)
-class Breaker:
+class Breaker(Struct, frozen=True):
     """How one CLI has done lately."""
 
     failures: int = 0
@@ -100,8 +101,7 @@ class Breaker:
         return replace(self, trial=None, tried_at=None) if self.trial == correlation_id else self
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How an earlier request to a CLI ended, as it is on record."""
 
     ended_at: datetime

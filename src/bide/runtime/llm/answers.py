@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import glob
 from contextlib import suppress
-from dataclasses import replace
 
 import anyio.to_thread
+from msgspec.structs import replace
 
 from bide.keeper import services
 from bide.kinds.llm import known

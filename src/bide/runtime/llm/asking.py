@@ -8,11 +8,12 @@ import os
 import shlex
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, cast
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.api import Ran
 from bide.kinds.llm import known
@@ -44,8 +45,7 @@ _DAY = timedelta(days=1)
 _SCHEMA = "output_schema"
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
+class Desk(Struct, frozen=True):
     """What asking needs beside the runtime."""
 
     programs: Programs

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bide.kinds.llm.base import Command
 from bide.model.errors import ApprovalDenied, BadRequest

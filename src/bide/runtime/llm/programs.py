@@ -7,10 +7,10 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 
 import anyio
+from msgspec import Struct
 
 from bide.kinds.llm.base import Cli, Installed
 from bide.model.errors import BideError
@@ -31,8 +31,7 @@ _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]+)")
 _MORE = ("~/.local/bin", "~/.nvm/versions/node/*/bin", "/usr/local/bin", "/usr/bin")
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """What a program said when it was asked for something short."""
 
     status: int

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Future
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from bide.keeper import services as record
 from bide.keeper import told

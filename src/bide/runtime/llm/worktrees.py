@@ -9,10 +9,10 @@ import hashlib
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 
 import anyio
+from msgspec.structs import replace
 
 from bide.model.errors import BadRequest
 from bide.model.llm.ask import Ask

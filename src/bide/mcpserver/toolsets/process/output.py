@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bide.api import Jobs
 from bide.mcpserver.tool import Answer, Call
@@ -19,8 +20,7 @@ _LONGEST_CHARACTER = 4
 _WORDS = {Stream.OUT: "stdout", Stream.ERR: "stderr"}
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A part of one stream, as text."""
 
     text: str

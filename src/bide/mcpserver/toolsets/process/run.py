@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.errors import Failure, error_data, error_text
@@ -41,8 +43,7 @@ PROTECTED = ("HOME", "USER", "LOGNAME", "SHELL", "BASH_ENV", "ENV", "GLIBC_TUNAB
 PROTECTED_PREFIXES = ("LD_", "BIDE_")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What is asked for, within what is allowed; the notes say where the two differ."""
 
     env: Mapping[str, str]

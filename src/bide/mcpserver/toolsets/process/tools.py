@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.process import manage, output
