@@ -16,7 +16,7 @@ from bide.model.question import Posed
 from bide.model.questionforms import question_to_json
 from bide.model.units import show_duration
 from bide.model.words import asked, ended_how
-from bide.runtime.core import Core
+from bide.runtime.core import Core, size_of
 from bide.runtime.reading import kept, slice_at, tail
 
 _TAIL = 16 * 1024
@@ -24,12 +24,14 @@ _COMMAND_MAX = 80
 
 
 Known = tuple[dict[str, Any], int]
-"""The facts of a job, and how much it wrote."""
+"""The facts of a job that is over, and how much it wrote."""
 
 
 def known_of(core: Core, job: Job) -> Known:
     """What all notices on a job share."""
-    return job_to_json(job), sum(kept(core, job, stream).size for stream in Stream)
+    if isinstance(job.phase, Ended):
+        return job_to_json(job), sum(kept(core, job, stream).size for stream in Stream)
+    return {}, sum(size_of(core.home.job(job.id), stream) for stream in Stream)
 
 
 def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> Item:

@@ -47,7 +47,7 @@ class LocalOutbox:
         """Beside the LocalJobs of the same core."""
         self.core: Core = core
         self.consumers = consumers
-        self._taking = anyio.Lock()
+        self._taking = anyio.Lock(fast_acquire=True)
         self.delivering: set[str] = set()
         """Sinks that are being handed something."""
 
