@@ -36,6 +36,7 @@ def wheel_of(tree: Path, **env: str) -> subprocess.CompletedProcess[str]:
     return pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tree / "out"), str(tree), **env)
 
 
+@pytest.mark.slow
 def test_a_wheel_is_for_this_platform_and_carries_the_keeper_and_every_file_of_the_package(tree: Path) -> None:
     done = wheel_of(tree)
     assert done.returncode == 0, done.stderr
@@ -61,6 +62,7 @@ def test_the_keeper_compiles_without_a_warning(tree: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_an_editable_install_puts_the_keeper_into_the_source_tree(tree: Path) -> None:
     target = tree / "site"
     words = ("--no-deps", "--no-build-isolation", "--target", str(target), "--editable", str(tree))
@@ -69,6 +71,7 @@ def test_an_editable_install_puts_the_keeper_into_the_source_tree(tree: Path) ->
     assert os.access(tree / "src" / KEEPER, os.X_OK)
 
 
+@pytest.mark.slow
 def test_a_source_distribution_carries_the_keepers_sources_and_no_program(tree: Path) -> None:
     build = "import sys, setuptools.build_meta as b; print(b.build_sdist(sys.argv[1]))"
     command = [sys.executable, "-c", build, str(tree / "out")]
@@ -83,6 +86,7 @@ def test_a_source_distribution_carries_the_keepers_sources_and_no_program(tree: 
     assert f"src/{KEEPER}" not in packed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "sentence"),
     [

@@ -27,9 +27,9 @@ async def main():
     os.kill(keeper, signal.SIGKILL)
     os.kill(pid, signal.SIGKILL)
     await eventually(lambda: not processes.of_folder(home))
-    processes.reap()
     stranger = None
-    for _ in range(100):
+    for _ in range(300):
+        processes.reap()
         Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
         stranger = subprocess.Popen(["sleep", "1000"])
         if stranger.pid == pid:

@@ -128,6 +128,7 @@ bool attach(void);
 void start_daemon(void);
 
 /* pump.c */
+void streams_hold(void);
 bool streams_open(void);
 i64 pump_all(void);
 void pump_discard(void);

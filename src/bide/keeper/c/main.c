@@ -334,7 +334,10 @@ static void sample_from_now(void) {
 /* Keeps one job from start to end, and what outlives it. Returns only if it cannot begin. */
 int keep(const char *folder, bool replace, int in_file, int master) {
     if (chdir(folder) != 0) return BAD_SPEC;
-    if (replace) hold_leader(); /* before we count as its keeper: whoever has the lock will know how it ends */
+    if (replace) { /* before we count as its keeper: whoever has the lock will know how it ends, and has what it wrote by then */
+        streams_hold();
+        hold_leader();
+    }
     if (!take_lock()) return LOCKED;
     if (!spec_load("spec", &k.spec)) return BAD_SPEC;
     watch_children();

@@ -22,11 +22,18 @@ static const char *const logs[STREAMS] = {"out", "err"};
 static int hold[STREAMS] = {-1, -1}; /* a write end, so that a job that closes its stdout does not look like an end */
 static int sink = -1;
 
+static int early[STREAMS] = {-1, -1};
+
+/* What is in the pipes stays there while somebody can read them. */
+void streams_hold(void) {
+    for (int i = 0; i < STREAMS; i++) early[i] = open(fifo[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 bool streams_open(void) {
     k.streams = k.spec.merge || k.spec.pty ? 1 : 2;
     for (int i = 0; i < k.streams; i++) {
         struct stream *s = &k.stream[i];
-        s->pipe = open(fifo[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        s->pipe = early[i] >= 0 ? early[i] : open(fifo[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         hold[i] = open(fifo[i], O_WRONLY | O_NONBLOCK | O_CLOEXEC);
         s->file = open(logs[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         struct stat st;
