@@ -181,13 +181,18 @@ async def test_past_the_limit_on_those_that_wait_another_is_refused_and_nothing_
         assert [(found.name, found.limit) for found in await jobs.groups.list()] == [(None, 1), ("lint", 1)]
 
 
+def files(home: Path) -> list[str]:
+    """What is open of a home; a spare keeper may be made at any moment, and is held by another kind of descriptor."""
+    return sorted(name for name in processes.descriptors(home) if "pidfd" not in name)
+
+
 async def test_nothing_is_held_open_for_a_queued_job(local: Jobs, gate: Gate, home: Path) -> None:
     await local.groups.limit(None, 1)
     await submit(local, gate.wait)
     await local.run("true", turn=Turn(group="warm"), background=True)
-    before = sorted(processes.descriptors(home))
+    before = files(home)
     jobs = [(await submit(local, "true")).id for _ in range(20)]
-    assert sorted(processes.descriptors(home)) == before
+    assert files(home) == before
     assert all(holding.is_held(str(home / "jobs" / job)) for job in jobs)
 
 
