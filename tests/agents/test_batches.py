@@ -135,7 +135,8 @@ async def test_107_a_call_without_an_action_runs_to_completion_and_leaves_no_han
 async def test_121_the_race_is_won_and_the_other_goes_on(desk: Coordinator, gate: Gate) -> None:
     *_, raced = await said(desk, spawn("slow", gate.wait), spawn("fast", "true"), awaiting(any=["slow", "fast"]))
     assert [one["id"] for one in raced["completed"]] == ["fast"]
-    assert raced["pending"] == [{"id": "slow", "state": "running"}]
+    (slow,) = raced["pending"]
+    assert (slow["id"], slow["state"] in ("pending", "running")) == ("slow", True)
     gate.open()
     (later,) = await said(desk, awaiting(all=["slow"]))
     assert later["pending"] == []
