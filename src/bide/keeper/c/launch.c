@@ -227,8 +227,11 @@ void launch(void) {
 /* Has what tells how the leader of a job that another keeper started ends. */
 bool hold_leader(void) {
     struct proc p;
+    pid_t leader = k.leader;
+    i64 ticks = k.leader_ticks;
     if (!record_read_started()) return false;
-    if (k.leader_fd >= 0) return true;
+    if (k.leader_fd >= 0 && leader == k.leader && ticks == k.leader_ticks) return true;
+    if (k.leader_fd >= 0) close(k.leader_fd); /* a start that was taken back meanwhile, and followed by another */
     k.leader_fd = (int)syscall(SYS_pidfd_open, k.leader, 0);
     if (k.leader_fd >= 0 && (!proc_read(k.leader, &p) || p.ticks != k.leader_ticks)) {
         close(k.leader_fd);
