@@ -12,7 +12,6 @@ import sys
 
 from bide import config
 from bide.cli import turnend
-from bide.cli.units import parse_ms
 from bide.client.blocking import Link
 from bide.client.http1 import quote
 from bide.model.errors import BideError, DaemonUnavailable
@@ -33,18 +32,9 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("point", choices=POINTS, help="where the agent is in its turn")
     parser.add_argument("--client", choices=tuple(CLIENT_NAMES), required=True, help="which agent calls")
     parser.examples("bide hook stop --client claude      # in .claude/settings.json: see bide hooks")
-    parser.add_argument(
-        "--on-turn-end",
-        choices=turnend.POLICIES,
-        default="inquire",
-        help="with stop, for jobs that still run: ask the agent once (default), wait and then abort, abort, or leave them",
-    )
-    parser.add_argument(
-        "--await-timeout",
-        metavar="D",
-        type=parse_ms,
-        default=turnend.AWAIT_MS,
-        help="how long await waits (default: 60s)",
+    turnend.configure(
+        parser,
+        "with stop, for jobs that still run: ask the agent once (default), wait and then abort, abort, or leave them",
     )
     parser.add_argument(
         "--owner", metavar="O", help="whose news (default: $BIDE_OWNER, else the client and its folder)"

@@ -9,7 +9,6 @@ import os
 from bide.cli import turnend
 from bide.cli.clients import our_command, read_file, write_file
 from bide.cli.terminal import print_json
-from bide.cli.units import parse_ms
 from bide.model.errors import BadRequest
 
 TYPE_CHECKING = False
@@ -38,19 +37,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("action", choices=("install", "remove"), help="write them, or take them out again")
     parser.add_argument("client", choices=tuple(FILES), help="which agent")
     parser.add_argument("--print", action="store_true", help="only show what would be written")
-    parser.add_argument(
-        "--on-turn-end",
-        choices=turnend.POLICIES,
-        default="inquire",
-        help="what becomes of jobs that still run at the end of a turn (see: bide hook --help)",
-    )
-    parser.add_argument(
-        "--await-timeout",
-        metavar="D",
-        type=parse_ms,
-        default=turnend.AWAIT_MS,
-        help="how long await waits (default: 60s)",
-    )
+    turnend.configure(parser, "what becomes of jobs that still run at the end of a turn (see: bide hook --help)")
     parser.examples("bide hooks install claude", "bide hooks install --print codex")
 
 

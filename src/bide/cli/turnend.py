@@ -3,10 +3,12 @@
 import json
 import os
 
+from bide.cli.units import parse_ms
 from bide.client.http1 import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bide.cli.parser import Parser
     from bide.client.blocking import Link
     from bide.client.http1 import Json
 
@@ -20,6 +22,18 @@ _TOOL_MAX = 80
 _PREVIEW = 400
 _SESSIONS = 64
 _ASKED = "hook-asked.json"
+
+
+def configure(parser: "Parser", policies: str) -> None:
+    """The options of whoever ends turns; `policies` says what they do."""
+    parser.add_argument("--on-turn-end", choices=POLICIES, default="inquire", help=policies)
+    parser.add_argument(
+        "--await-timeout",
+        metavar="D",
+        type=parse_ms,
+        default=AWAIT_MS,
+        help="how long await waits (default: 60s)",
+    )
 
 
 def active(link: "Link", owner: str) -> "list[Json]":
