@@ -8,7 +8,6 @@ import pytest
 
 from bide import Job, JobId, Limits, OnOutputCap, Reason, Spec
 from bide.keeper import ends, folder
-from bide.keeper.reuse import Leftovers
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 ID = JobId("j0123456789")
@@ -17,7 +16,7 @@ ORDERS = folder.Orders(env={"A": "caf\u00e9", "ODD": "\udcff"}, boot="boot/ns")
 
 
 def prepared(path: Path, job: Job = JOB) -> str:
-    folder.prepare(str(path), job, ORDERS, Leftovers())
+    folder.prepare(str(path), job, ORDERS)
     return str(path)
 
 
@@ -66,7 +65,7 @@ def test_limits_are_orders_in_milliseconds_and_the_shortest_is_one(tmp_path: Pat
 def test_preparing_leaves_nothing_behind_if_it_fails(tmp_path: Path) -> None:
     path = tmp_path / "job"
     with pytest.raises(UnicodeEncodeError):
-        folder.prepare(str(path), JOB, folder.Orders(env={"BAD": "\ud800"}), Leftovers())
+        folder.prepare(str(path), JOB, folder.Orders(env={"BAD": "\ud800"}))
     assert not path.exists()
 
 

@@ -6,7 +6,6 @@ docs/keeper.md is the contract. Knows nothing of processes.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -17,7 +16,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from bide.keeper import told
-from bide.keeper.reuse import Leftovers
+from bide.model import jsontext
 from bide.model.errors import BideError
 from bide.model.job import Job
 from bide.model.messages import job_from_json, job_to_json
@@ -26,7 +25,6 @@ from bide.model.times import ms
 RECORD = 4096
 _SMALL = 64 * 1024
 MARKER = "BIDE_JOB"
-_compact = json.JSONEncoder(separators=(",", ":")).encode
 _ENV_COUNT = re.compile(rb"env=[0-9]+")
 
 
@@ -58,7 +56,7 @@ def instant(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
-def prepare(path: str, job: Job, orders: Orders, leftovers: Leftovers, *, made: bool = False) -> None:
+def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
     """Make the folder complete: FIFOs, and the spec last. Raises OSError and leaves nothing behind.
 
     In one that a spare keeper has `made`, all but the spec is there already, and that is empty.
@@ -67,7 +65,8 @@ def prepare(path: str, job: Job, orders: Orders, leftovers: Leftovers, *, made: 
         os.mkdir(path, 0o700)
     try:
         if not made:
-            leftovers.furnish(path, _fifos(job))
+            for name in _fifos(job):
+                os.mkfifo(f"{path}/{name}", 0o600)
         if orders.input is not None:
             told.append(path, orders.input)
             told.close(path)
@@ -89,34 +88,31 @@ def _fifos(job: Job) -> list[str]:
 def _spec(job: Job, orders: Orders) -> bytes:
     spec, limits = job.spec, job.spec.limits
     enforced = dict(spec.enforced)
-    records: list[tuple[str, object]] = [
-        ("v", 1),
-        ("marker", f"{MARKER}={job.id}"),
-        ("boot", orders.boot),
-        ("job", _compact(job_to_json(job))),
-        ("cwd", spec.cwd),
-        ("umask", orders.umask),
-        ("nofile", orders.nofile),
-        ("stdin", int(spec.stdin)),
-        ("pty", int(spec.pty)),
-        ("merge", int(spec.merge)),
-        ("fence", int(spec.fence)),
-        ("timeout_ms", _ms(limits.timeout)),
-        ("idle_ms", _ms(limits.idle)),
-        ("idle_cpu", int(limits.idle_needs_no_cpu)),
-        ("grace_ms", _ms(limits.grace)),
-        ("cap", limits.output_bytes),
-        ("cap_kills", int(limits.on_output_cap == "kill")),
-        ("memory_sampled", limits.memory_bytes if enforced.get("memory") == "sampled" else 0),
-        ("pids_sampled", limits.pids if enforced.get("pids") == "sampled" else 0),
-    ]
-    parts = [f"{key}={value}" for key, value in records]
+    records: dict[str, object] = {
+        "cwd": spec.cwd,
+        "umask": orders.umask,
+        "nofile": orders.nofile,
+        "stdin": int(spec.stdin),
+        "pty": int(spec.pty),
+        "merge": int(spec.merge),
+        "fence": int(spec.fence),
+        "timeout_ms": _ms(limits.timeout),
+        "idle_ms": _ms(limits.idle),
+        "idle_cpu": int(limits.idle_needs_no_cpu),
+        "grace_ms": _ms(limits.grace),
+        "cap": limits.output_bytes,
+        "cap_kills": int(limits.on_output_cap == "kill"),
+        "memory_sampled": limits.memory_bytes if enforced.get("memory") == "sampled" else 0,
+        "pids_sampled": limits.pids if enforced.get("pids") == "sampled" else 0,
+    }
+    parts = [f"{key}={value}" for key, value in records.items()]
     for key, values in orders.groups.items():
         parts += [f"{key}={value}" for value in values]
     env = [f"{key}={value}" for key, value in orders.env.items()]
     for key, values in (("starter", orders.starter), ("argv", spec.argv), ("env", env)):
         parts += [f"{key}={len(values)}", *values]
-    return os.fsencode("\0".join(parts)) + b"\0"
+    first = f"v=1\0marker={MARKER}={job.id}\0boot={orders.boot}\0job=".encode()
+    return first + jsontext.encode(job_to_json(job)) + b"\0" + os.fsencode("\0".join(parts)) + b"\0"
 
 
 def _ms(duration: timedelta | None) -> int:
@@ -155,7 +151,7 @@ def read_spec(path: str) -> tuple[Job, str] | None:
         return None
     found = dict(part.split(b"=", 1) for part in data.split(b"\0", 5)[:5] if b"=" in part)
     try:
-        return job_from_json(json.loads(found[b"job"])), found[b"boot"].decode()
+        return job_from_json(jsontext.decode(found[b"job"])), found[b"boot"].decode()
     except (KeyError, ValueError, TypeError, AttributeError, BideError):
         return None
 
@@ -190,7 +186,7 @@ def read_live(path: str) -> dict[str, Any]:
         if not data or not data.startswith(b"{"):
             return {}
         with contextlib.suppress(ValueError):
-            return json.loads(data)
+            return jsontext.decode(data)
     return {}
 
 
@@ -200,7 +196,7 @@ def read_end(path: str, *, unfinished: bool = False) -> dict[str, Any] | None:
         data = read_small(f"{path}/{name}")
         if data and len(data) >= RECORD and data.startswith(b"{"):
             with contextlib.suppress(ValueError):
-                record = json.loads(data)
+                record = jsontext.decode(data)
                 if name != "end":
                     os.rename(f"{path}/{name}", f"{path}/end")
                 return record
@@ -216,7 +212,7 @@ def set_aside_end(path: str, readable: Callable[[], bool]) -> None:
 
 def write_end(path: str, record: Mapping[str, Any]) -> None:
     """Record an end that no keeper can record: it never began, or its machine is gone. First writer wins."""
-    data = json.dumps(record).encode().ljust(RECORD - 1) + b"\n"
+    data = jsontext.encode(record).ljust(RECORD - 1) + b"\n"
     temporary = f"{path}/end.daemon"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)

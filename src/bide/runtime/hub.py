@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio  # noqa: TID251 - see docs/decisions/005-anyio.md
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
@@ -52,6 +53,8 @@ class Hub:
         self._thread = threading.get_ident()
         self._watched: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._elsewhere: deque[Callable[[], None]] = deque()
+        self._called = False
         self._closed = False
 
     def watch(self, fd: int, handler: Callable[[], None]) -> None:
@@ -70,8 +73,12 @@ class Hub:
         if threading.get_ident() == self._thread:
             self._loop.call_soon(self._do, function)
         else:
-            with suppress(RuntimeError):  # the loop is gone, and with it whoever would hear of this
-                self._loop.call_soon_threadsafe(self._do, function)
+            # What other threads ask for meanwhile is done together: to wake the loop costs more than to do it.
+            self._elsewhere.append(function)
+            if not self._called:
+                self._called = True
+                with suppress(RuntimeError):  # the loop is gone, and with it whoever would hear of this
+                    self._loop.call_soon_threadsafe(self._do_all)
 
     def call_later(self, seconds: float, function: Callable[[], None]) -> Callable[[], None]:
         """Run a function in the event loop, after a while by a monotonic clock; what is answered takes it back."""
@@ -112,6 +119,11 @@ class Hub:
             task.cancel()
         for fd in list(self._watched):
             self.unwatch(fd)
+
+    def _do_all(self) -> None:
+        self._called = False  # before the first is taken: who comes after the last calls again
+        while self._elsewhere:
+            self._do(self._elsewhere.popleft())
 
     def _do(self, function: Callable[[], None]) -> None:
         """One job's trouble is not the others'."""

@@ -8,9 +8,8 @@ import os
 import time
 
 from bide.keeper import ends, folder, launch
-from bide.keeper.reuse import Leftovers
 from bide.model.job import Job
-from bide.model.phase import Ended, Reason
+from bide.model.phase import Reason
 from bide.runtime.home import Home
 from bide.runtime.hub import Bell, Hub
 from bide.runtime.live import Live
@@ -37,7 +36,6 @@ class Keeping(Moving):
         """Listen for notes at once, so that none is missed."""
         super().__init__(home, store, hub)
         self.kills: dict[str, Bell] = {}
-        self.leftovers: Leftovers = Leftovers()
         self.nursing: Nursing = Nursing(home.new, hub, self._keeper_made, self._nursery_gone)
         self._waiting: dict[str, Live] = {}
         self._keepers: set[int] = set()
@@ -164,8 +162,6 @@ class Keeping(Moving):
         live.keeper_fd = -1
         # What it said before it died counts, above all what it handed over.
         self._notes.read()
-        if isinstance(live.job.phase, Ended) and not live.job.phase.end.survivors:
-            self.leftovers.offer(live.path)
         young = time.monotonic() - live.kept_since < _YOUNG_SECONDS
         live.deaths = live.deaths + 1 if young else 0
         self.recover(live)

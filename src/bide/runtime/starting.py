@@ -86,7 +86,7 @@ def _begin(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
     prepared = f"{core.home.new}/{job.id}"
     spare = core.keeping.nursing.spares.take(prepared) if _is_plain(job.spec) else None
     try:
-        folder.prepare(prepared, job, orders, core.keeping.leftovers, made=spare is not None)
+        folder.prepare(prepared, job, orders, made=spare is not None)
     except OSError as error:
         _discard(spare, group)
         raise _refusal(core, error) from error
@@ -110,7 +110,7 @@ def _hold(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
     """It waits for its turn: its folder names no boot, so that nobody can have started it."""
     prepared = f"{core.home.new}/{job.id}"
     try:
-        folder.prepare(prepared, job, replace(orders, boot=holding.NO_BOOT), core.keeping.leftovers)
+        folder.prepare(prepared, job, replace(orders, boot=holding.NO_BOOT))
     except OSError as error:
         groups.discard(group)
         raise _refusal(core, error) from error

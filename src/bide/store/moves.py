@@ -11,6 +11,9 @@ from bide.store.faults import IdTaken
 from bide.store.queries import QUERIES
 from bide.store.rows import Values, event_values, to_job
 
+REFUSALS = (NameInUse, IdTaken, sqlite3.IntegrityError, OSError)
+"""What stands in the way of an insert, or of what must be on disk before it; nothing was changed then."""
+
 
 def insert(connection: sqlite3.Connection, job: Job, values: Values) -> Job:
     """Record a queued job; if its owner has used its key before, the job of that time."""

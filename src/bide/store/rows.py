@@ -1,9 +1,9 @@
 """Jobs and events to rows and back. Times are kept to the millisecond."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from bide.model import jsontext
 from bide.model.event import Event
 from bide.model.job import Job, JobId
 from bide.model.messages import end_from_json, end_to_json, spec_from_json, spec_to_json
@@ -40,7 +40,7 @@ def job_values(job: Job) -> Values:
         "fingerprint": job.fingerprint,
         "phase": job.phase_name,
         "created_at": to_ms(job.created_at),
-        "spec": json.dumps(spec_to_json(job.spec)),
+        "spec": jsontext.encode(spec_to_json(job.spec)).decode(),
         **phase_values(job.phase, seen=job.seen),
         "output_dropped_at": None if job.output_dropped_at is None else to_ms(job.output_dropped_at),
     }
@@ -56,7 +56,7 @@ def phase_values(phase: Phase, *, seen: bool = False) -> Values:
     if isinstance(phase, Ended):
         values["reason"] = str(phase.end.reason)
         values["ended_at"] = to_ms(phase.ended_at)
-        values["end"] = json.dumps(end_to_json(phase.end))
+        values["end"] = jsontext.encode(end_to_json(phase.end)).decode()
         values["bytes"] = phase.end.kept_bytes
     return values
 
@@ -76,7 +76,7 @@ def to_job(row: Row) -> Job:
     pid, started_at, ended_at, spec, end, seen, dropped_at = rest
     job = Job(
         id=JobId(id_),
-        spec=spec_from_json(json.loads(spec)),
+        spec=spec_from_json(jsontext.decode(spec)),
         created_at=from_ms(created_at),
         name=name,
         owner=owner,
@@ -94,7 +94,7 @@ def to_job(row: Row) -> Job:
 def _to_phase(pid: int | None, started_at: int | None, ended_at: int | None, end: str | None) -> Phase:
     started = None if started_at is None else from_ms(started_at)
     if ended_at is not None and end is not None:
-        return Ended(ended_at=from_ms(ended_at), end=end_from_json(json.loads(end)), started_at=started, pid=pid)
+        return Ended(ended_at=from_ms(ended_at), end=end_from_json(jsontext.decode(end)), started_at=started, pid=pid)
     if started is not None and pid is not None:
         return Running(started_at=started, pid=pid)
     return Queued()

@@ -117,7 +117,7 @@ class Store:
                 before()
             return moves.insert(connection, job, values)
 
-        return self._writer.submit(act)
+        return self._writer.submit(act, refusals=moves.REFUSALS)
 
     def start(self, id: str, started_at: datetime, pid: int) -> Future[bool]:  # noqa: A002
         """Move a queued job to running; False if it is not queued."""

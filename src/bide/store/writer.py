@@ -25,10 +25,13 @@ T = TypeVar("T")
 class _Write(Generic[T]):
     """Something to do in a transaction, and the future of whoever asked for it."""
 
-    __slots__ = ("_act", "_failure", "_result", "future", "lazy")
+    __slots__ = ("_act", "_failure", "_refusals", "_result", "future", "lazy")
 
-    def __init__(self, act: Callable[[sqlite3.Connection], T], *, lazy: bool) -> None:
+    def __init__(
+        self, act: Callable[[sqlite3.Connection], T], *, lazy: bool, refusals: tuple[type[Exception], ...] = ()
+    ) -> None:
         self._act = act
+        self._refusals = refusals
         self.lazy = lazy
         self._failure: Exception | None = None
         self.future: Future[T] = Future()
@@ -38,10 +41,14 @@ class _Write(Generic[T]):
     def attempt(self, connection: sqlite3.Connection) -> None:
         """Do it, or undo it alone. Raises only when SQLite gave up the whole transaction.
 
-        A lazy write is a guarded update and its event: it does nothing or all, and has nothing to undo.
+        A lazy write is a guarded update and its event: it does nothing or all, and has nothing to undo. Neither has one
+        that refuses before it changes anything.
         """
-        if self.lazy:
-            self._result = self._act(connection)
+        if self.lazy or self._refusals:
+            try:
+                self._result = self._act(connection)
+            except self._refusals as error:
+                self._failure = error
             return
         connection.execute("SAVEPOINT one")
         try:
@@ -86,12 +93,19 @@ class Writer:
         """Whether everything asked for was committed or has failed."""
         return self._asked == self._done
 
-    def submit(self, act: Callable[[sqlite3.Connection], T], *, lazy: bool = False) -> Future[T]:
+    def submit(
+        self,
+        act: Callable[[sqlite3.Connection], T],
+        *,
+        lazy: bool = False,
+        refusals: tuple[type[Exception], ...] = (),
+    ) -> Future[T]:
         """Do `act` in the next transaction; the future has its result when that is on disk (lazy: in the system's hands).
 
-        An exception of `act` undoes it alone. A failing commit fails everything in it.
+        An exception of `act` undoes it alone; one of its `refusals` has nothing to undo. A failing commit fails everything
+        in it.
         """
-        write = _Write(act, lazy=lazy)
+        write = _Write(act, lazy=lazy, refusals=refusals)
         with self._lock:
             if self._closed:
                 raise RuntimeError("the store is closed")

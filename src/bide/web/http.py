@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import socket
 from collections import deque
@@ -19,10 +18,11 @@ from urllib.parse import parse_qsl, unquote
 import anyio
 import httptools
 
+from bide.model import jsontext
+
 log = logging.getLogger(__name__)
 
 BODY_MAX = 64 * 1024 * 1024
-_compact = json.JSONEncoder(separators=(",", ":")).encode
 _PHRASES = {
     200: "OK",
     400: "Bad Request",
@@ -53,7 +53,7 @@ class HttpRequest:
     def json(self) -> dict[str, Any]:
         """The body as an object; an empty body is an empty one. Raises ValueError."""
         try:
-            value: object = json.loads(self.body) if self.body else {}
+            value: object = jsontext.decode(self.body) if self.body else {}
         except RecursionError as error:
             raise ValueError("the body is nested too deeply") from error
         if not isinstance(value, dict):
@@ -88,7 +88,7 @@ class Reply:
 
     async def json(self, value: object, *, status: int = 200) -> None:
         """Send a JSON answer."""
-        await self.send(_compact(value).encode(), status=status)
+        await self.send(jsontext.encode(value), status=status)
 
     async def stream(self, kind: str) -> Callable[[bytes], Awaitable[None]]:
         """Begin an answer that ends with the connection; returns how to send its parts."""
@@ -228,7 +228,7 @@ class Connection(asyncio.Protocol):
     def _refuse(self, status: int, message: str) -> None:
         if self._transport is None:
             return
-        body = json.dumps({"error": {"code": "bad_request", "message": message, "facts": {"detail": message}}}).encode()
+        body = jsontext.encode({"error": {"code": "bad_request", "message": message, "facts": {"detail": message}}})
         self._transport.write(
             _head(status, "application/json", {"Content-Length": len(body), "Connection": "close"}) + body
         )
