@@ -24,7 +24,7 @@ def encode(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def decode(data: bytes | bytearray | str) -> Any:  # noqa: ANN401 - as json.loads
+def decode(data: bytes | bytearray | str) -> Any:
     """Raises ValueError with what the standard library says, or RecursionError."""
     try:
         return _decode(data)

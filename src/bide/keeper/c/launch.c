@@ -73,9 +73,7 @@ static bool wire(int terminal) {
            onto(k.spec.merge ? 1 : open("err.p", O_RDWR | O_CLOEXEC), 2);
 }
 
-static void plain_signals(void) {
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-    for (int sig = 1; sig < NSIG; sig++) sigaction(sig, &usual, NULL);
+static void unblock_signals(void) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -102,7 +100,7 @@ static _Noreturn void child(const struct start *s) {
     setsid();
     int unwired = wire(s->terminal) ? 0 : errno;
     set_oom();
-    plain_signals();
+    unblock_signals();
     char word = 0;
     ssize_t n;
     while ((n = read(s->gate, &word, 1)) < 0 && errno == EINTR) {}
@@ -268,7 +266,7 @@ void start_daemon(void) {
     }
     setsid();
     if (fork() != 0) _exit(0);
-    plain_signals();
+    unblock_signals();
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++) dup2(null, fd);
     execv(k.spec.starter[0], k.spec.starter);

@@ -383,7 +383,14 @@ int keep_later(const char *folder, int life) {
     go_on();
 }
 
+/* Whoever started us may ignore some, and what we fork would too. Once, and not for every job. */
+static void plain_signals(void) {
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    for (int sig = 1; sig < NSIG; sig++) sigaction(sig, &usual, NULL);
+}
+
 int main(int argc, char **argv) {
+    plain_signals();
     if (argc == 3 && strcmp(argv[1], "-N") == 0) return nursery(atoi(argv[2]));
     return argc == 2 ? keep(argv[1], false, -1, -1) : BAD_SPEC;
 }
