@@ -10,7 +10,7 @@ from bide.model.errors import BideError, InternalError, from_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     Json = dict[str, Any]
@@ -31,8 +31,12 @@ def quote(text: str) -> str:
     return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))
 
 
-def request(method: str, path: str, body: "Json | None" = None, query: "Query | None" = None, asker: str = "") -> bytes:
-    """A whole request of this asker. Parts of the query that are None are left out; the path is already quoted."""
+def request(
+    method: str, path: str, body: "Json | bytes | None" = None, query: "Query | None" = None, asker: str = ""
+) -> bytes:
+    """A whole request of this asker. Parts of the query that are None are left out; the path is already quoted, and so may
+    the body be.
+    """
     pairs = [f"{quote(key)}={quote(str(value))}" for key, value in (query or {}).items() if value is not None]
     target = f"{path}?{'&'.join(pairs)}" if pairs else path
     head = f"{method} {target} HTTP/1.1\r\nHost: bide\r\n"
@@ -40,7 +44,7 @@ def request(method: str, path: str, body: "Json | None" = None, query: "Query | 
         head += f"Bide-Owner: {quote(owner)}\r\n"
     if body is None:
         return (head + "\r\n").encode("ascii")
-    payload = json.dumps(body, separators=(",", ":")).encode("ascii")
+    payload = body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode("ascii")
     head += f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n\r\n"
     return head.encode("ascii") + payload
 
@@ -112,10 +116,10 @@ class Answer:
             taken = bytes(self._buffer[: self.length])
         return taken
 
-    def json(self) -> "Json":
+    def json(self, decode: "Callable[[bytes], Json]" = json.loads) -> "Json":
         """The body of a complete answer as an object; raises the BideError that it carries."""
         try:
-            answer: Json = json.loads(self.take())
+            answer: Json = decode(self.take())
         except ValueError as error:
             raise InternalError(detail=f"the daemon's answer is not JSON: {error}") from error
         if not _is_object(answer):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from bide import config
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
+from bide.client import environment
 from bide.client.attending import attending
 from bide.client.events import RemoteEvents
 from bide.client.groups import RemoteGroups
@@ -199,7 +200,7 @@ def _completed(request: Request) -> Request:
         request = replace(request, cwd=os.path.abspath(request.cwd or os.getcwd()))
     return replace(
         request,
-        base_env=dict(os.environ) if request.base_env is None else request.base_env,
+        base_env=environment.own() if request.base_env is None else request.base_env,
         key=request.key or secrets.token_hex(16),
         owner=owner,
         umask=config.umask() if request.umask is None else request.umask,

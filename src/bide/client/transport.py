@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from bide.client.http1 import Answer, error_of, request
 from bide.client.start import ensure_daemon, try_connect
+from bide.model import jsontext
 from bide.model.errors import DaemonUnavailable
 
 if TYPE_CHECKING:
@@ -102,11 +103,13 @@ class Transport:
     ) -> Json:
         """A request and its JSON answer; raises the error it carries."""
         message = _message(method, path, body, query)
-        return (await self._ask(message, (lambda: message) if again else None)).json()
+        return (await self._ask(message, (lambda: message) if again else None)).json(jsontext.decode)
 
     async def call_once(self, path: str, first: Json, again: Json) -> Json:
         """A POST that says `again` where it may have been heard before."""
-        return (await self._ask(_message("POST", path, first), lambda: _message("POST", path, again))).json()
+        return (await self._ask(_message("POST", path, first), lambda: _message("POST", path, again))).json(
+            jsontext.decode
+        )
 
     async def raw(self, method: str, path: str, *, query: Query | None = None) -> tuple[Mapping[str, str], bytes]:
         """A request and the headers and bytes of its answer."""
@@ -192,4 +195,4 @@ class Transport:
 
 
 def _message(method: str, path: str, body: Json | None = None, query: Query | None = None) -> bytes:
-    return request(method, path, body, query, ASKER.get())
+    return request(method, path, None if body is None else jsontext.encode(body), query, ASKER.get())
