@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
+_MILLISECOND = timedelta(milliseconds=1)
+
 
 def ms(duration: timedelta | None) -> int | None:
     """A duration in whole milliseconds, rounded up: what is short does not become nothing."""
-    return None if duration is None else -(-duration // timedelta(milliseconds=1))
+    return None if duration is None else -(-duration // _MILLISECOND)
 
 
 def from_ms(number: object) -> timedelta | None:
