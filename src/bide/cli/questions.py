@@ -6,10 +6,10 @@ that wait for input. 'bide answer' answers them.
 
 import os
 
-from bide.cli.sanitize import one_line
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import seconds_since
+from bide.model.sanitize import one_line
 from bide.model.units import show_age
 from bide.model.words import asked
 
