@@ -37,11 +37,11 @@ class Tab:
         """What a script that returns something returns."""
         return self.do("POST", "/execute/sync", {"script": script, "args": args})
 
-    def until(self, condition: str, *args: object) -> Any:
-        """What an expression is once it is something; a condition of the page itself, so it is looked at for each frame."""
-        script = """const [, done] = [arguments[0], arguments[arguments.length - 1]];
-        const look = () => { const found = eval(arguments[0]); found ? done(found) : setTimeout(look, 10); }; look();"""
-        return self.do("POST", "/execute/async", {"script": script, "args": [condition, *args]})
+    def until(self, condition: str) -> Any:
+        """What an expression is, once it is something."""
+        look = f"const found = {condition}; found ? done(found) : setTimeout(look, 10);"
+        script = f"const done = arguments[0], look = () => {{ {look} }}; look();"
+        return self.do("POST", "/execute/async", {"script": script, "args": []})
 
     def find(self, selector: str) -> str:
         return str(self.do("POST", "/element", {"using": "css selector", "value": selector})[_ELEMENT])

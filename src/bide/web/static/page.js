@@ -21,7 +21,7 @@ function own(root, id) {
 
 // A question that is closed stays where it is: nothing may move under somebody's finger. It goes once nobody looks.
 function close(article, sentence) {
-  article.style.minHeight = `${article.offsetHeight}px`;
+  article.style.minHeight = `${article.getBoundingClientRect().height}px`;
   article.classList.add("closed");
   for (const button of article.querySelectorAll("button")) button.disabled = true;
   for (const input of article.querySelectorAll("input")) {
@@ -33,7 +33,8 @@ function close(article, sentence) {
   became.setAttribute("role", "status");
   became.tabIndex = -1;
   became.textContent = sentence;
-  article.querySelector("form").before(became);
+  article.querySelector(".error").textContent = "";
+  article.querySelector(".choices").before(became);
 }
 
 function reopen(article) {
@@ -45,7 +46,9 @@ function reopen(article) {
 // What the copy of a page says of each question.
 function notesOf(copy) {
   const notes = new Map();
-  for (const note of copy.querySelectorAll("#notes li[data-question]")) notes.set(note.dataset.question, note.textContent);
+  for (const note of copy.querySelectorAll("#notes li[data-question]")) {
+    notes.set(note.dataset.question, `It ${note.querySelector("span").textContent}.`);
+  }
   return notes;
 }
 
@@ -87,9 +90,11 @@ async function answer(form, button) {
     const became = notesOf(copy).get(id);
     looking.abort();
     take(copy);
-    error.textContent = said;
     button.disabled = !isOpen(article);
-    if (isOpen(article)) return;
+    if (isOpen(article)) {
+      error.textContent = said;
+      return;
+    }
     const line = article.querySelector(".became");
     line.textContent = became ?? line.textContent;
     line.focus({ preventScroll: true });
