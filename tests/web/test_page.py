@@ -1,5 +1,6 @@
 """The page on which a person answers: every form, what became of it, and nothing of a job that could harm."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -195,21 +196,24 @@ async def test_a_page_that_waits_comes_when_something_is_asked_and_says_what_bec
     person: Visitor, http: Http
 ) -> None:
     first = asking(http)
-    known = ",".join(one["id"] for one in http.ask("GET", "/v1/questions")[1]["questions"])
-    found: list[str] = []
+    known = [one["id"] for one in http.ask("GET", "/v1/questions")[1]["questions"]]
 
-    async def wait(ids: str) -> None:
-        page = await anyio.to_thread.run_sync(person.look, f"?wait=1&known={ids}")
-        found.append(page.text)
+    async def page_after(act: Callable[[], Any]) -> str:
+        found: list[str] = []
+        query = f"?wait=1&known={','.join(known)}"
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(wait, known)
-        second = asking(http, text="And now?")
-    assert "And now?" in found[0]
-    async with anyio.create_task_group() as group:
-        group.start_soon(wait, f"{known},{second['id']}")
-        http.ask("POST", f"/v1/questions/{first['id']}/answer", {"value": False, "by": "claude"})
-    assert "Go on? was answered by claude: no" in found[1]
+        async def wait() -> None:
+            found.append((await anyio.to_thread.run_sync(person.look, query)).text)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            known.append((await anyio.to_thread.run_sync(act))["id"])
+        return found[0]
+
+    assert "And now?" in await page_after(lambda: asking(http, text="And now?"))
+    path = f"/v1/questions/{first['id']}/answer"
+    late = await page_after(lambda: http.ask("POST", path, {"value": False, "by": "claude"})[1])
+    assert "Go on? was answered by claude: no" in late
 
 
 def test_of_very_many_questions_the_oldest_are_shown_and_all_are_counted(person: Visitor, http: Http) -> None:

@@ -1,7 +1,7 @@
 """List what jobs ask and nobody has answered, oldest first.
 
 Those that jobs put with 'bide ask-user' or through a tool, and the prompts of programs
-that wait for input. 'bide answer' answers them.
+that wait for input. 'bide answer' answers them, and so does the page of 'bide web'.
 """
 
 import os
