@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -130,6 +131,17 @@ def test_who_signs_out_is_out(inside: Visitor, http: Http) -> None:
     got = inside.send("POST", inside.place + "sign-out", f"token={token}", Origin=f"http://{inside.host}")
     assert (got.status, "You are signed out" in got.page.text) == (200, True)
     assert inside.send("GET", inside.place).status == 401
+
+
+def test_a_page_that_waits_while_its_reader_signs_out_shows_nothing_more(inside: Visitor, http: Http) -> None:
+    posed = asking(http)
+    page = inside.look()
+    token = page.forms[posed["id"]]["token"]
+    with ThreadPoolExecutor(1) as pool:
+        waits = pool.submit(inside.send, "GET", f"{inside.place}?wait=1&known={','.join(page.forms)}")
+        inside.send("POST", inside.place + "sign-out", f"token={token}")
+        asking(http)
+    assert waits.result().status == 401
 
 
 def test_a_request_that_is_too_large_is_refused_and_harms_nobody(inside: Visitor) -> None:

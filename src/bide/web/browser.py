@@ -62,6 +62,8 @@ class Browser:
         self._jobs = jobs
         self._port = port
         self._signins = SignIns()
+        self._whose: dict[str, Job | None] = {}
+        """The jobs of what was shown last: what is said of them stays the same, and to look for it takes a while."""
 
     def address(self) -> str:
         """Where a browser signs in, once."""
@@ -122,6 +124,8 @@ class Browser:
         if "wait" in request.query:
             with anyio.move_on_after(_PATIENCE.total_seconds()):
                 await self._others_than(known)
+        if not self._signins.lasts(signin):
+            return _outside(_SIGN_IN, 401)
         notes = [await self._closed(id_, request.query.get("said", "")) for id_ in known]
         return await self._page(signin, [one for one in notes if one])
 
@@ -151,13 +155,12 @@ class Browser:
     ) -> Answer:
         """The page; `again` is what was said to one of the questions and was not taken."""
         found = await self._jobs.questions.list()
-        asked = [await self._asked(posed, again) for posed in found[: pages.MOST]]
+        shown, known = found[: pages.MOST], self._whose
+        whose = {one.job: known.get(one.job) or await self._job(one.job) for one in shown}
+        self._whose = whose
+        asked = [_asked(posed, whose[posed.job], again) for posed in shown]
         html = pages.page(asked, len(found), notes, signin.token, datetime.now(UTC))
         return Answer(html.encode(), status)
-
-    async def _asked(self, posed: Posed, again: Again | None) -> pages.Asked:
-        error, typed = ("", "") if again is None or again.question != posed.id else (again.error, again.typed)
-        return pages.Asked(posed, await self._job(posed.job), secrets.token_hex(16), error, typed)
 
     async def _job(self, id_: str) -> Job | None:
         try:
@@ -189,6 +192,11 @@ class Browser:
         # What is gone is perhaps a prompt that this very form answered, and it was sent twice: its key says so.
         value = said(posed, say, typed) if posed is not None else None if say == "deny" else typed
         return await self._jobs.questions.answer(id_, value, via=Via.PERSON, by=_BY, key=form.get("key"))
+
+
+def _asked(posed: Posed, job: Job | None, again: Again | None) -> pages.Asked:
+    error, typed = ("", "") if again is None or again.question != posed.id else (again.error, again.typed)
+    return pages.Asked(posed, job, secrets.token_hex(16), error, typed)
 
 
 def _called(id_: str, posed: Posed | None) -> str:

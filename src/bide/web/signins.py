@@ -66,9 +66,13 @@ class SignIns:
     def find(self, id_: str, cookie: str) -> SignIn | None:
         """Whose cookie this is."""
         one = self._known.get(id_)
-        if one is None or one.until <= self._clock() or not hmac.compare_digest(cookie.encode(), one.cookie.encode()):
+        if one is None or not self.lasts(one) or not hmac.compare_digest(cookie.encode(), one.cookie.encode()):
             return None
         return one
+
+    def lasts(self, one: SignIn) -> bool:
+        """Whether it is still let in."""
+        return one.id in self._known and one.until > self._clock()
 
     def leave(self, one: SignIn) -> None:
         """Let it in no longer."""
