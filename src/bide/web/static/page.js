@@ -47,7 +47,7 @@ function reopen(article) {
 function notesOf(copy) {
   const notes = new Map();
   for (const note of copy.querySelectorAll("#notes li[data-question]")) {
-    notes.set(note.dataset.question, `It ${note.querySelector("span").textContent}.`);
+    notes.set(note.dataset.question, `It ${note.querySelector("span").textContent}`);
   }
   return notes;
 }
