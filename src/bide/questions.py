@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Protocol
 
@@ -39,8 +40,18 @@ class Questions(Protocol):
         """One question, open or closed."""
         ...
 
-    async def list(self, *, owner: str | None = None, job: str | None = None) -> tuple[Posed, ...]:
-        """The open questions, oldest first: those that jobs put, and the prompts of programs that wait for input."""
+    async def list(
+        self,
+        *,
+        owner: str | None = None,
+        job: str | None = None,
+        known: Collection[str] | None = None,
+        timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
+    ) -> tuple[Posed, ...]:
+        """The open questions, oldest first: those that jobs put, and the prompts of programs that wait for input.
+
+        With what is `known` (ids), it is answered when there are others than these, or when the time is up.
+        """
         ...
 
     async def answer(

@@ -1,17 +1,8 @@
 """The routes of questions, asked by a plain HTTP client."""
 
-from typing import Any
-
 import pytest
 from tests.support.http import Http
-
-
-def asking(http: Http, **question: object) -> Any:
-    _, body = http.ask("POST", "/v1/jobs", {"command": "sleep 60", "background": True})
-    given = {"job": body["job"]["id"], "question": {"text": "Go on?", "type": "boolean", **question}}
-    status, posed = http.ask("POST", "/v1/questions", given)
-    assert status == 200, posed
-    return posed
+from tests.web.asking import asking
 
 
 def test_a_question_is_put_listed_answered_and_waited_for(http: Http) -> None:

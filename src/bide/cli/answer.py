@@ -10,9 +10,9 @@ import sys
 
 from bide import config
 from bide.cli.exits import Usage
-from bide.cli.sanitize import one_line
 from bide.cli.terminal import print_json
 from bide.client.http1 import quote
+from bide.model.sanitize import one_line
 from bide.model.words import asked
 
 TYPE_CHECKING = False

@@ -13,10 +13,10 @@ from bide import config
 from bide.cli.exits import Usage
 from bide.cli.parser import key_value
 from bide.cli.run import here
-from bide.cli.sanitize import one_line, safe_text
 from bide.cli.terminal import complain, print_json
 from bide.cli.units import parse_ms
 from bide.client.http1 import quote
+from bide.model.sanitize import one_line, safe_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

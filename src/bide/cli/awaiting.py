@@ -4,10 +4,10 @@ import os
 import time
 
 from bide.cli.projects import newest
-from bide.cli.sanitize import one_line
 from bide.cli.terminal import complain
 from bide.cli.wait import wait
 from bide.client.http1 import quote
+from bide.model.sanitize import one_line
 from bide.model.units import show_duration
 from bide.model.words import ended_how
 

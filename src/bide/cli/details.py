@@ -1,7 +1,7 @@
 """The page that `bide show` prints for people."""
 
-from bide.cli.sanitize import one_line
 from bide.cli.times import local
+from bide.model.sanitize import one_line
 from bide.model.units import show_duration, show_size
 from bide.model.words import asked, ended_how, how_to_answer, missing, short_status
 

@@ -5,8 +5,8 @@ first and the unseen last, when all together hold more than 5 GiB. A home's conf
 says otherwise ([retention]: keep, keep_unseen, bytes).
 """
 
-from bide.cli.sanitize import one_line
 from bide.cli.terminal import print_json
+from bide.model.sanitize import one_line
 from bide.model.units import show_size
 
 TYPE_CHECKING = False

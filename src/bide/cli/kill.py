@@ -72,6 +72,6 @@ def _tell(killed: "Json", first_signal: str) -> None:
     left = "nothing of it is left" if killed["verified_empty"] else "not everything ended:"
     print(f"{called(job)} {what}; {left}")
     for process in killed["survivors"]:
-        from bide.cli.sanitize import one_line  # noqa: PLC0415 - only survivors pay for it
+        from bide.model.sanitize import one_line  # noqa: PLC0415 - only survivors pay for it
 
         print(f"  {process['pid']}  {one_line(process['command'])}")

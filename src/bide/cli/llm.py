@@ -9,9 +9,9 @@ does it with --run, 'cache' how well providers' caches served in the last day,
 import os
 
 from bide.cli.exits import Usage
-from bide.cli.sanitize import one_line
 from bide.cli.table import lines
 from bide.cli.terminal import print_json
+from bide.model.sanitize import one_line
 from bide.version import VERSION
 
 TYPE_CHECKING = False

@@ -6,12 +6,12 @@ long ago, as 2h.
 
 import os
 
-from bide.cli.sanitize import one_line
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import parse_instant, seconds_since
 from bide.client.http1 import quote
 from bide.model.errors import JobNotFound
+from bide.model.sanitize import one_line
 from bide.model.units import show_age, show_duration
 from bide.model.words import listens_on, short_status, succeeded
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "ask-user": "from within a job: ask whoever looks after it",
     "questions": "what jobs ask and nobody has answered",
     "answer": "answer what a job asks",
+    "web": "the address of a page on which a person answers",
     "kill": "end a job with its whole tree",
     "pause": "stop a running job for a while, with its whole tree",
     "resume": "let a paused job go on",

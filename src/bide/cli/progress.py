@@ -4,12 +4,12 @@ import os
 import select
 import sys
 
-from bide.cli.sanitize import one_line
 from bide.cli.terminal import width
 from bide.cli.times import seconds_since
 from bide.client.blocking import Link
 from bide.client.http1 import quote
 from bide.model.errors import BideError
+from bide.model.sanitize import one_line
 from bide.model.units import show_duration
 from bide.model.words import called, short_status
 

@@ -1,15 +1,15 @@
 """List what jobs ask and nobody has answered, oldest first.
 
 Those that jobs put with 'bide ask-user' or through a tool, and the prompts of programs
-that wait for input. 'bide answer' answers them.
+that wait for input. 'bide answer' answers them, and so does the page of 'bide web'.
 """
 
 import os
 
-from bide.cli.sanitize import one_line
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import seconds_since
+from bide.model.sanitize import one_line
 from bide.model.units import show_age
 from bide.model.words import asked
 

@@ -5,10 +5,10 @@ import sys
 
 from bide import config
 from bide.cli.answer import is_person
-from bide.cli.sanitize import one_line
 from bide.cli.terminal import complain
 from bide.client.http1 import quote
 from bide.model.errors import BideError, QuestionClosed
+from bide.model.sanitize import one_line
 from bide.model.words import asked, how_to_answer
 
 TYPE_CHECKING = False

@@ -11,13 +11,13 @@ import os
 from bide.cli.ask import prompt_words
 from bide.cli.exits import Usage
 from bide.cli.run import here
-from bide.cli.sanitize import one_line, safe_text
 from bide.cli.terminal import complain, print_json
 from bide.cli.wait import wait
 from bide.client.http1 import quote
 from bide.model.errors import BadRequest, BideError
 from bide.model.llm import review
 from bide.model.llm.review import Verdict, Vote
+from bide.model.sanitize import one_line, safe_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

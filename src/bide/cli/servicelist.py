@@ -3,10 +3,10 @@
 import os
 
 from bide.cli.ls import with_ports
-from bide.cli.sanitize import one_line
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import seconds_since
+from bide.model.sanitize import one_line
 from bide.model.units import show_duration
 from bide.model.words import listens_on, short_status
 

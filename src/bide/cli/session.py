@@ -11,11 +11,11 @@ import os
 
 from bide.cli.exits import Usage
 from bide.cli.parser import key_value
-from bide.cli.sanitize import one_line
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import local, seconds_since
 from bide.client.http1 import quote
+from bide.model.sanitize import one_line
 from bide.model.units import show_age
 from bide.model.words import short_status
 

@@ -10,7 +10,7 @@ from bide.client.http1 import ERR, OUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bide.cli.sanitize import Sanitizer
+    from bide.model.sanitize import Sanitizer
 
 NAMES = {OUT: "out", ERR: "err"}
 _LONG_NAMES = {OUT: "stdout", ERR: "stderr"}
@@ -24,7 +24,7 @@ class Sink:
         self._fd = fd
         self._sanitizer: Sanitizer | None = None
         if not raw and os.isatty(fd):
-            from bide.cli import sanitize  # noqa: PLC0415 - a pipe does not pay for it
+            from bide.model import sanitize  # noqa: PLC0415 - a pipe does not pay for it
 
             self._sanitizer = sanitize.Sanitizer()
 

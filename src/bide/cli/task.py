@@ -5,8 +5,8 @@ one of the tasks before it fails, that is the end. Without a name, lists the tas
 """
 
 from bide.cli.projects import caller, check_names, configure_file, project_of
-from bide.cli.sanitize import one_line
 from bide.cli.terminal import complain, print_json
+from bide.model.sanitize import one_line
 from bide.project.order import with_needs
 
 TYPE_CHECKING = False

@@ -132,7 +132,7 @@ def _tell(args: "Namespace", waited: "Json") -> None:
 def _condition(args: "Namespace", waited: "Json") -> str:
     met = waited["met"]
     if met == "log" and waited["match"]:
-        from bide.cli.sanitize import one_line  # noqa: PLC0415 - only a matched line pays for it
+        from bide.model.sanitize import one_line  # noqa: PLC0415 - only a matched line pays for it
 
         return f"matched: {one_line(waited['match']['line'])}"
     if met == "input":

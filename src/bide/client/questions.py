@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from datetime import timedelta
 
 from bide.client.http1 import quote
@@ -45,9 +46,18 @@ class RemoteQuestions:
         """See questions.Questions.get."""
         return posed_from_json(await self._transport.call("GET", _path(question)))
 
-    async def list(self, *, owner: str | None = None, job: str | None = None) -> tuple[Posed, ...]:
+    async def list(
+        self,
+        *,
+        owner: str | None = None,
+        job: str | None = None,
+        known: Collection[str] | None = None,
+        timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
+    ) -> tuple[Posed, ...]:
         """See questions.Questions.list."""
-        body = await self._transport.call("GET", "/v1/questions", query={"owner": owner, "job": job})
+        query = {"owner": owner, "job": job, "timeout_ms": ms(timeout)}
+        query["known"] = None if known is None else ",".join(known)
+        body = await self._transport.call("GET", "/v1/questions", query=query)
         return tuple(posed_from_json(one) for one in body["questions"])
 
     async def answer(

@@ -24,6 +24,7 @@ from bide import config
 from bide.api import Filter
 from bide.client.start import MCP_SOCKET, SOCKET
 from bide.daemon.mcpdoor import McpSocket
+from bide.daemon.webdoor import WebDoor
 from bide.keeper import launch
 from bide.model.errors import BideError, HomeBusy, InternalError
 from bide.model.times import stamp
@@ -183,9 +184,10 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
             "keeper": launch.KEEPER,
         }
 
-    routes = Routes(jobs, jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop)
-    async with serving(listening(jobs, SOCKET), routes, _is_ours):
-        yield
+    async with WebDoor(jobs) as web:
+        routes = Routes(jobs, jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop, web=web.address)
+        async with serving(listening(jobs, SOCKET), routes, _is_ours):
+            yield
 
 
 def listening(jobs: LocalJobs, name: str) -> socket.socket:

@@ -140,9 +140,9 @@ class Answered(Struct, frozen=True):
 def refused(question: Question, via: Via, ask: Collection[str]) -> str | None:
     """Why an answer that comes in this way is not taken, where the settings ask these; `None` if it is."""
     if via is Via.CLIENT and question.secret:
-        return "it asks for a secret, which no client may be asked for; a person answers it at a terminal"
+        return "it asks for a secret, which no client may be asked for; a person answers it, at a terminal or on the page of 'bide web'"
     if via in (Via.ASSISTANT, Via.COMMAND) and question.for_people:
-        return "only a person may answer it, at a terminal"
+        return "only a person may answer it, at a terminal or on the page of 'bide web'"
     if via in (Via.PERSON, Via.CLIENT, Via.ASSISTANT) and via not in ask:
         return f"the settings of this home ask {' and '.join(ask) or 'nobody'} (questions.ask), not the {via}"
     return None

@@ -37,6 +37,7 @@ async def type_in(core: Core, posed: Posed, value: Value | None, via: Via, key: 
     if size_of(core.home.job(job.id), "in") != posed.typed_at:
         raise QuestionClosed(question=posed.id, how="something else was typed")
     await ending.send(core, job.id, b"" if value is None else _line(job, value), None, eof=value is None, key=key)
+    core.asking.changed.ring()
     state = State.DENIED if value is None else State.ANSWERED
     return replace(posed, state=state, via=via, closed_at=now())
 

@@ -14,6 +14,8 @@ class Asking:
         self._jobs: dict[str, dict[str, QuestionRow]] = {}
         self.closed: Bell = Bell()
         """Rung when one is no longer open."""
+        self.changed: Bell = Bell()
+        """Rung when others may be asked than before; that includes the prompts of programs, of which nothing is here."""
 
     def of(self, job: str) -> list[QuestionRow]:
         """Those of a job, oldest first."""
@@ -31,6 +33,7 @@ class Asking:
     def add(self, row: QuestionRow) -> None:
         """It is open."""
         self._jobs.setdefault(row.posed.job, {})[row.posed.id] = row
+        self.changed.ring()
 
     def drop(self, posed_job: str, id_: str) -> None:
         """It no longer is."""
@@ -39,3 +42,4 @@ class Asking:
         if not rows:
             self._jobs.pop(posed_job, None)
         self.closed.ring()
+        self.changed.ring()

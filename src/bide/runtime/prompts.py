@@ -7,6 +7,7 @@ import os
 import termios
 from datetime import UTC, datetime
 
+from bide.keeper import told
 from bide.model.job import Job, Taken
 from bide.model.question import Posed, Question, is_secret
 
@@ -16,7 +17,7 @@ MARK = ":input:"
 
 def question(job: Job, prompt: str, taken: Taken | None, path: str, terminal: int) -> Posed | None:
     """What a job that waits for input asks; nothing while what was sent to it is on its way."""
-    if taken is None or taken.taken < taken.size:
+    if taken is None or taken.taken < taken.size or told.is_closed(path):
         return None
     text = prompt.strip()
     asked = Question(text or "(it shows no prompt)", secret=is_secret(text) or _hides(terminal))

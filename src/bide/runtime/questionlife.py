@@ -43,6 +43,7 @@ class QuestionLife:
         keeping = self._core.keeping
         keeping.on_end.append(self._ended)
         keeping.kept_anew.append(self._put_back)
+        keeping.on_waiting.append(lambda _: self._core.asking.changed.ring())
         if self._settings.command and self._settings.prompts:
             keeping.on_waiting.append(self._prompted)
         for row in self._core.store.questions.open():
@@ -149,6 +150,8 @@ class QuestionLife:
     def _ended(self, live: Live) -> None:
         for row in self._core.asking.of(live.job.id):
             self._later(row.posed, _ENDED)
+        if live.job.spec.stdin or live.job.spec.pty:
+            self._core.asking.changed.ring()
 
     def _watch(self, row: QuestionRow) -> None:
         if row.asker is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from datetime import timedelta
 
@@ -78,9 +79,25 @@ class LocalQuestions:
         return self._find(question)
 
     @with_sound_store
-    async def list(self, *, owner: str | None = None, job: str | None = None) -> tuple[Posed, ...]:
+    async def list(
+        self,
+        *,
+        owner: str | None = None,
+        job: str | None = None,
+        known: Collection[str] | None = None,
+        timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
+    ) -> tuple[Posed, ...]:
         """See questions.Questions.list."""
         wanted = None if job is None else self.core.find(job).id
+        with anyio.move_on_after(None if timeout is None else timeout.total_seconds()):
+            while known is not None:
+                with heard([self.core.asking.changed]) as event:
+                    if {one.id for one in self._open(owner, wanted)} != set(known):
+                        break
+                    await event.wait()
+        return self._open(owner, wanted)
+
+    def _open(self, owner: str | None, wanted: str | None) -> tuple[Posed, ...]:
         lives = [
             live
             for live in self.core.keeping.table.live.values()

@@ -23,14 +23,20 @@ from bide.model import jsontext
 log = logging.getLogger(__name__)
 
 BODY_MAX = 64 * 1024 * 1024
+HEAD_MAX = 64 * 1024
+_PEERS_MAX = 100_000
 _PHRASES = {
     200: "OK",
+    303: "See Other",
     400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
     409: "Conflict",
     410: "Gone",
     413: "Content Too Large",
+    421: "Misdirected Request",
     500: "Internal Server Error",
     503: "Service Unavailable",
     507: "Insufficient Storage",
@@ -45,10 +51,19 @@ class HttpRequest:
     path: str = "/"
     query: dict[str, str] = field(default_factory=dict[str, str])
     body: bytearray = field(default_factory=bytearray)
-    owner: str = ""
-    """Whose client asks, if it says so."""
+    headers: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    """By their names in lower case."""
     last: bool = False
     """The peer wants no other answer on this connection."""
+
+    @property
+    def owner(self) -> str:
+        """Whose client asks, if it says so."""
+        return unquote(self.header(b"bide-owner"))
+
+    def header(self, name: bytes) -> str:
+        """A header's value; empty if it is not there."""
+        return self.headers.get(name, b"").decode("latin-1")
 
     def json(self) -> dict[str, Any]:
         """The body as an object; an empty body is an empty one. Raises ValueError."""
@@ -104,16 +119,19 @@ def _head(status: int, kind: str, headers: Mapping[str, object]) -> bytes:
 
 
 App = Callable[[HttpRequest, Reply], Awaitable[None]]
+Allowed = Callable[[asyncio.BaseTransport], bool]
 
 
 class Connection(asyncio.Protocol):
     """Answers the requests of one connection in turn. If the peer goes away, the call in progress is cancelled."""
 
-    def __init__(self, app: App, allowed: Callable[[asyncio.BaseTransport], bool], peers: set[Connection]) -> None:
-        """`allowed` looks at who connected; while connected, it is one of the peers."""
+    def __init__(self, app: App, allowed: Allowed, peers: set[Connection], bytes_max: int) -> None:
+        """`allowed` looks at who connected; while connected, it is one of the peers. So much it may have us hold."""
         self._app = app
         self._allowed = allowed
         self._peers = peers
+        self._bytes_max = bytes_max
+        self._held = 0
         self._parser = httptools.HttpRequestParser(self)
         self._waiting: deque[HttpRequest] = deque()
         self._request = HttpRequest()
@@ -167,6 +185,11 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; what they complete is answered in turn."""
+        self._held += len(data)
+        if self._held > self._bytes_max:
+            self._request.body.clear()
+            self._refuse(413, f"the request is larger than {self._bytes_max} bytes")
+            return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
@@ -185,15 +208,11 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """The parser has a header."""
-        if name.lower() == b"bide-owner":
-            self._request.owner = unquote(value.decode("latin-1"))
+        self._request.headers[name.lower()] = value
 
     def on_body(self, body: bytes) -> None:
         """The parser has a piece of the body."""
         self._request.body += body
-        if len(self._request.body) > BODY_MAX:
-            self._request.body.clear()
-            self._refuse(413, f"the body is larger than {BODY_MAX} bytes")
 
     def on_message_complete(self) -> None:
         """The parser has a whole request."""
@@ -218,6 +237,8 @@ class Connection(asyncio.Protocol):
 
     def _answered(self, task: asyncio.Task[None]) -> None:
         self._task = None
+        if not self._waiting:
+            self._held = 0
         if not task.cancelled() and (error := task.exception()) is not None:
             if not isinstance(error, PeerGone):
                 log.error("a request failed", exc_info=error)
@@ -238,11 +259,22 @@ class Connection(asyncio.Protocol):
 
 @contextlib.asynccontextmanager
 async def serving(
-    sock: socket.socket, app: App, allowed: Callable[[asyncio.BaseTransport], bool]
+    sock: socket.socket,
+    app: App,
+    allowed: Allowed,
+    *,
+    bytes_max: int = HEAD_MAX + BODY_MAX,
+    peers_max: int = _PEERS_MAX,
 ) -> AsyncGenerator[None]:
     """Serve a listening socket while inside."""
     peers: set[Connection] = set()
-    server = await asyncio.get_running_loop().create_unix_server(lambda: Connection(app, allowed, peers), sock=sock)
+    loop = asyncio.get_running_loop()
+    serve = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
+
+    def admitted(transport: asyncio.BaseTransport) -> bool:
+        return len(peers) < peers_max and allowed(transport)
+
+    server = await serve(lambda: Connection(app, admitted, peers, bytes_max), sock=sock)
     try:
         yield
     finally:

@@ -11,6 +11,7 @@ from bide.model.question import Policy, Via, spoken
 from bide.model.questionforms import posed_to_json, question_from_json
 from bide.model.times import from_ms
 from bide.web.http import HttpRequest, Reply
+from bide.web.query import query_number
 
 _POSE: dict[str, fields.Kind] = {
     "job": fields.is_text,
@@ -20,6 +21,7 @@ _POSE: dict[str, fields.Kind] = {
     "timeout_ms": fields.is_number,
     "asker": fields.is_whole,
 }
+_LIST: dict[str, fields.Kind] = dict.fromkeys(("owner", "job", "known", "timeout_ms"), fields.is_text)
 _ANSWER: dict[str, fields.Kind] = {
     "value": lambda value: isinstance(value, str | bool),
     "text": fields.is_text,
@@ -32,8 +34,12 @@ _ANSWER: dict[str, fields.Kind] = {
 
 async def show_all(questions: Questions, request: HttpRequest, reply: Reply, _: str) -> None:
     """`GET /v1/questions`."""
-    known = fields.given(request.query, {"owner": fields.is_text, "job": fields.is_text}, "'questions'")
-    await reply.json({"questions": [posed_to_json(one) for one in await questions.list(**known)]})
+    query = fields.given(request.query, _LIST, "'questions'")
+    if "known" in query:
+        query["known"] = [id_ for id_ in query["known"].split(",") if id_]
+    query["timeout"] = from_ms(query_number(query, "timeout_ms", None))
+    query.pop("timeout_ms", None)
+    await reply.json({"questions": [posed_to_json(one) for one in await questions.list(**query)]})
 
 
 async def pose(questions: Questions, request: HttpRequest, reply: Reply, _: str) -> None:

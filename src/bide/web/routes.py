@@ -91,13 +91,15 @@ class Routes:
         info: Callable[[], dict[str, Any]],
         end_jobs: Callable[[], Awaitable[None]],
         stop: Callable[[], None],
+        web: Callable[[], Awaitable[str]],
     ) -> None:
-        """`info` describes the daemon, `end_jobs` kills what it keeps, `stop` lets it end."""
+        """`info` describes the daemon, `end_jobs` kills what it keeps, `stop` lets it end, `web` gives an address."""
         self.jobs = jobs
         self.upkeep = upkeep
         self.info = info
         self.end_jobs = end_jobs
         self.stop = stop
+        self.web = web
 
     async def __call__(self, request: HttpRequest, reply: Reply) -> None:
         """Answer one request; a fault of ours is logged and told as internal_error."""
@@ -233,6 +235,9 @@ class Routes:
     async def on_daemon(self, _: HttpRequest, reply: Reply, __: str) -> None:
         await reply.json(self.info())
 
+    async def on_web(self, _: HttpRequest, reply: Reply, __: str) -> None:
+        await reply.json({"url": await self.web()})
+
     async def on_stop(self, request: HttpRequest, reply: Reply, _: str) -> None:
         body = fields.given(request.json(), {"kill": fields.is_flag}, "'stop'")
         running = self.info()["running"]
@@ -289,4 +294,5 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("POST", "v1/gc"): Routes.on_gc,
     ("GET", "v1/daemon"): Routes.on_daemon,
     ("POST", "v1/daemon/stop"): Routes.on_stop,
+    ("POST", "v1/web"): Routes.on_web,
 }

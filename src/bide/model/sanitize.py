@@ -1,4 +1,4 @@
-"""What a job wrote, made safe for a terminal.
+"""What a job wrote, made safe for a terminal or a page. Pure.
 
 Colours, tabs and newlines stay. Every other escape sequence goes, and so do C1 controls and characters that are not
 seen or turn the text around. Other controls and bytes that are not UTF-8 are shown as `\\x..`.
@@ -90,9 +90,14 @@ def safe_text(text: str) -> str:
     return (cleaner.feed(text.encode("utf-8", "backslashreplace")) + cleaner.finish()).decode()
 
 
+def plain_text(text: str) -> str:
+    """Text that came whole, without colours, safe wherever plain text is shown; its lines stay."""
+    return re.sub("\x1b\\[[0-9;:]*[mK]", "", safe_text(text)).replace("\r", "\n")
+
+
 def one_line(text: str, limit: int | None = None) -> str:
     """Text as a single printable line without colours, for a table or a sentence; cut to `limit` characters."""
-    line = " ".join(re.sub("\x1b\\[[0-9;:]*[mK]", "", safe_text(text)).split())
+    line = " ".join(plain_text(text).split())
     if limit is not None and len(line) > limit:
         return line[: max(0, limit - 1)] + "…"
     return line

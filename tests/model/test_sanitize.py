@@ -2,7 +2,7 @@
 
 import pytest
 
-from bide.cli.sanitize import Sanitizer, one_line
+from bide.model.sanitize import Sanitizer, one_line, plain_text
 
 CASES = {
     "plain text stays": (b"hello\tworld\n", b"hello\tworld\n"),
@@ -83,3 +83,8 @@ def test_a_line_in_a_table_can_be_cut() -> None:
 
 def test_text_that_cannot_be_encoded_is_shown() -> None:
     assert one_line("a\udc80b") == "a\\udc80b"
+
+
+def test_plain_text_keeps_its_lines_and_nothing_that_turns_or_hides_it() -> None:
+    said = "one\r\ntwo\rthree\x1b[31m red\x1b[0m \u202eevil\u202c\u200b \x1b]0;title\x07\x07"
+    assert plain_text(said) == "one\ntwo\nthree red evil \\x07"
