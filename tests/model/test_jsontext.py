@@ -7,7 +7,7 @@ import pytest
 
 from bide.model import jsontext
 
-VALUES = [
+VALUES: list[object] = [
     {"argv": ["caf\u00e9", "\U0001f600", "a\0b\x1b"], "nested": [{"x": None}, True, 1.5, -3]},
     {"argv": ["not UTF-8: \udcff"]},
     "\ud800",
