@@ -117,7 +117,7 @@ class LocalJobs:
         """See api.Jobs.list."""
         self._check_store()
         self.core.seen.write()
-        await self.core.settled()
+        await self.core.caught_up()
         where = lineage.resolved(self.core, where)
         page = self.core.store.page(where, limit, before)
         live = self.core.keeping.table.live

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import random
@@ -23,6 +22,7 @@ from bide.model.state import Held, check_size
 from bide.runtime import ending
 from bide.runtime.core import Core, now
 from bide.runtime.environment import without_ours
+from bide.runtime.home import NO_ROOM
 from bide.runtime.place import Place
 from bide.runtime.places import RESERVE, newest_number
 from bide.runtime.sound import with_sound_store
@@ -77,7 +77,7 @@ class LocalSessions:
             await core.hub.settled(core.store.sessions.put(place.row()))
         except BaseException as error:
             core.places.open.pop(place.id, None)
-            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
                 raise DiskFull(home=core.home.path) from error
             raise
 
