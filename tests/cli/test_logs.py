@@ -2,10 +2,14 @@
 
 import json
 import os
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
 from tests.cli.shell import Shell
+
+from bide.cli.sinks import JsonSinks
+from bide.client.http1 import OUT
 
 
 @pytest.fixture
@@ -54,6 +58,29 @@ def test_in_json_text_comes_with_its_offsets(bide: Shell, ended: str) -> None:
     answer = bide.json("logs", "--tail", "1", ended)
     assert answer["job"] == ended
     assert answer["out"] == {"text": "out 5\n", "offset": 24, "next": 30, "size": 30, "head": 0}
+
+
+def test_in_json_what_is_no_text_is_there_byte_for_byte(bide: Shell) -> None:
+    data = b"a\xff\x00b\xc3"
+    job = bide.background(r"printf 'a\377\000b\303'")
+    bide("wait", job)
+    answer = bide.json("logs", "--stream", "out", job)["out"]
+    assert (answer["text"], b64decode(answer["base64"])) == ("a\ufffd\x00b\ufffd", data)
+    events = [json.loads(line) for line in bide.out("logs", "-f", "--json", "--stream", "out", job).splitlines()[:-1]]
+    assert b"".join(b64decode(event["base64"]) for event in events) == data
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5])
+def test_in_a_stream_of_json_each_text_begins_where_it_says(step: int, capsys: pytest.CaptureFixture[str]) -> None:
+    data = "aé€😀\n".encode() + b"\xe2\x82"
+    sinks = JsonSinks(raw=False)
+    for at in range(0, len(data), step):
+        sinks.write(OUT, data[at : at + step], at)
+    sinks.finish()
+    *whole, cut = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert "".join(event["text"] for event in whole) == "aé€😀\n"
+    assert all(data[event["offset"] :].startswith(event["text"].encode()) for event in whole)
+    assert (cut["offset"], b64decode(cut["base64"])) == (len(data) - 2, b"\xe2\x82")
 
 
 def test_much_output_is_printed_byte_for_byte(bide: Shell, tmp_path: Path) -> None:

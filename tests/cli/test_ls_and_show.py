@@ -52,6 +52,9 @@ def test_filters_pick(bide: Shell) -> None:
     assert bide.json(*picked, "--since", "1h", "--until", "0s")["jobs"]
     assert bide.json(*picked, "--until", "1h")["jobs"] == []
     assert b"no jobs" in bide(*picked, "--name", "nobody").stderr
+    done = bide(*picked, "--reason", "timedout")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"bide: there is no reason 'timedout'; use exited, signaled, killed, timed_out, ")
 
 
 def test_an_empty_home_says_how_to_begin(alone: Shell) -> None:
@@ -96,7 +99,8 @@ def test_the_details_are_readable(bide: Shell) -> None:
 def test_what_outlived_a_job_is_shown(bide: Shell) -> None:
     job = bide.background("sleep 61 > /dev/null 2>&1 &")
     bide("wait", job)
-    assert "sleep 61" in bide.out("show", job)
+    (pid,) = [process["pid"] for process in bide.json("show", job)["alive"]]
+    assert f"\nstill runs {pid} " in bide.out("show", job)
     assert bide("kill", job).returncode == 0
 
 

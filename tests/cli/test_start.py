@@ -1,6 +1,7 @@
 """Starting a daemon that does not start."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,13 @@ def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(HomeUnusable, match="no permission"):
         start.prepare_home(str(tmp_path))
+
+
+@pytest.mark.root
+def test_a_home_on_a_file_system_that_is_read_only_is_said(small_disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    with pytest.raises(HomeUnusable, match="its file system is read-only"):
+        start.prepare_home(str(small_disk))
 
 
 def test_inside_a_job_the_keeper_is_asked(

@@ -54,31 +54,35 @@ def test_a_second_start_is_harmless_and_says_who_serves(started: subprocess.Pope
         assert http.ask("GET", "/v1/daemon")[1]["pid"] == started.pid
 
 
+@pytest.fixture
+def zombie() -> Iterator[int]:
+    """A process that has ended and is not collected, as a daemon is while the client that started it lives."""
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        yield process.pid
+
+
 async def test_whoever_finds_the_home_taken_knows_a_daemon_that_serves_from_one_that_is_gone(
-    started: subprocess.Popen[bytes], home: Path
+    started: subprocess.Popen[bytes], home: Path, zombie: int
 ) -> None:
     busy = HomeBusy(home=str(home), pid="")
-    assert await main._serving_pid(busy) == started.pid
-    with subprocess.Popen(["true"]) as gone:
-        # The next one has the lock and writes its pid a moment later; the last may be a zombie as long as its client lives.
-        os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)
-        (home / "lock").write_text(f"{gone.pid}\n")
-        assert await main._serving_pid(busy) is None
-    assert await main._serving_pid(busy) is None
+    assert await main.serving_pid(busy) == started.pid
+    (home / "lock").write_text(f"{zombie}\n")
+    assert await main.serving_pid(busy) is None, "the next one has the lock, and writes its pid a moment later"
     (home / "lock").write_text(f"{os.getpid()}\n")
     with pytest.raises(HomeBusy):
-        await main._serving_pid(busy)
+        await main.serving_pid(busy)
 
 
-async def test_who_starts_while_a_daemon_is_going_serves_when_it_is_gone(home: Path) -> None:
+def test_who_starts_while_a_daemon_is_going_serves_when_it_is_gone(home: Path) -> None:
     home.mkdir(mode=0o700, exist_ok=True)
     with (home / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with subprocess.Popen([*DAEMON, str(home)], stdout=subprocess.PIPE) as daemon:
-            await eventually(lambda: (home / "sessions").exists())  # it is about to find the lock taken
-            await eventually(lambda: processes.state(daemon.pid) == "S")
+            anyio.run(eventually, (home / "sessions").exists)  # it is about to find the lock taken
+            anyio.run(eventually, lambda: processes.state(daemon.pid) == "S")
             fcntl.flock(lock, fcntl.LOCK_UN)
-            assert await anyio.to_thread.run_sync(said, daemon) == {"ready": True, "pid": daemon.pid}
+            assert said(daemon) == {"ready": True, "pid": daemon.pid}
             daemon.terminate()
 
 

@@ -138,7 +138,7 @@ async def test_what_was_begun_to_be_forgotten_for_room_is_forgotten_after_a_cras
     home = small_disk / "home"
     async with homes.local(home) as jobs:
         job = (await jobs.run("echo x")).job.id
-        forgetting._make_room(cast("LocalJobs", jobs).core.home, [job])
+        forgetting.make_room(cast("LocalJobs", jobs).core.home, [job])
     async with homes.local(home) as jobs:
         with pytest.raises(JobForgotten):
             await jobs.get(job)

@@ -69,7 +69,10 @@ def prepare_home(home: str) -> None:
     except OSError as error:
         raise HomeUnusable(home=home, detail=error.strerror or str(error)) from error
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        raise HomeUnusable(home=home, detail="no permission to write in it")
+        read_only = os.statvfs(home).f_flag & os.ST_RDONLY
+        raise HomeUnusable(
+            home=home, detail="its file system is read-only" if read_only else "no permission to write in it"
+        )
 
 
 def ensure_daemon(home: str) -> None:

@@ -78,14 +78,14 @@ def _serve_or_defer(home: str) -> None:
         try:
             return anyio.run(_serve, home)
         except HomeBusy as busy:
-            pid = anyio.run(_serving_pid, busy)
+            pid = anyio.run(serving_pid, busy)
             if pid is not None:
                 return _say({"ready": True, "pid": pid})
             if time.monotonic() > deadline:
                 raise
 
 
-async def _serving_pid(busy: HomeBusy) -> int | None:
+async def serving_pid(busy: HomeBusy) -> int | None:
     """The daemon that has a home, once it takes connections; `None` once it is gone. Raises `busy` for another program."""
     home = busy.facts["home"]
     with anyio.move_on_after(_PATIENCE):

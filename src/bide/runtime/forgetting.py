@@ -39,7 +39,7 @@ async def forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None
         await core.settled()
         await anyio.to_thread.run_sync(_forget, core, ids, at, why)
     except DiskFull:
-        intention = await anyio.to_thread.run_sync(_make_room, core.home, ids)
+        intention = await anyio.to_thread.run_sync(make_room, core.home, ids)
         core.keeping.store_again()
         await core.settled()
         await anyio.to_thread.run_sync(_forget, core, ids, at, why)
@@ -58,7 +58,7 @@ def _forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
     core.hub.call_soon(core.keeping.events.ring)
 
 
-def _make_room(home: Home, ids: Sequence[str]) -> str:
+def make_room(home: Home, ids: Sequence[str]) -> str:
     """Begin with the outputs. Raises DiskFull if there is no page for the list."""
     intention = os.path.join(home.new, FREE + secrets.token_hex(8))
     if not any(room.turn_page(home.job(job), json.dumps(list(ids)).encode(), intention) for job in ids):
