@@ -125,6 +125,7 @@ def test_a_daemon_that_hangs_is_a_failure(alone: Shell, monkeypatch: pytest.Monk
     os.kill(daemon, signal.SIGCONT)
     assert found.level == "fail"
     assert "has not answered" in found.text
+    assert f"'kill -9 {daemon}' ends it and no job" in found.text
 
 
 def test_the_kind_of_filesystem_is_known() -> None:

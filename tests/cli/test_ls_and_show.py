@@ -82,7 +82,7 @@ def test_the_object_of_a_job_has_what_scripts_rely_on(bide: Shell) -> None:
 
 def test_the_details_are_readable(bide: Shell) -> None:
     job = bide.background(
-        "echo x; exit 3", "--name", "read", "--timeout", "1m", "--stdin", "--no-fence", "--pids", "500"
+        "echo x; exit 3", *"--name read --timeout 1m --stdin --no-fence --pids 500 --cpus 1.5".split()
     )
     bide("wait", job)
     page = dict(line.split(None, 1) for line in bide.out("show", job).splitlines())
@@ -92,6 +92,7 @@ def test_the_details_are_readable(bide: Shell) -> None:
     assert page["with"] == "stdin, no fence"
     assert "timeout 1m 00s" in page["limits"]
     assert "pids 500 (" in page["limits"]
+    assert "cpus 1.5 (" in page["limits"], "and by what, or that it is not"
     assert page["stdout"] == "2 B"
     assert page["used"].startswith("cpu ")
 

@@ -60,8 +60,18 @@ def info(link: "Link") -> "Json | None":
         return None
     finally:
         sock.close()
-    detail = f"it takes connections but has not answered for {ANSWER_SECONDS:.0f} s"
-    raise DaemonUnavailable(home=link.home, detail=detail)
+    raise DaemonUnavailable(home=link.home, detail=_hangs(link.home))
+
+
+def _hangs(home: str) -> str:
+    """What is wrong with a daemon that does not answer, and what can be done: nothing depends on it."""
+    try:
+        with open(os.path.join(home, "lock"), encoding="ascii") as lock:
+            pid = int(lock.read())
+    except (OSError, ValueError):
+        pid = None
+    advice = f"; 'kill -9 {pid}' ends it and no job, and the next command starts another" if pid else ""
+    return f"it takes connections but has not answered for {ANSWER_SECONDS:.0f} s{advice}"
 
 
 def _status(args: "Namespace", link: "Link") -> int:

@@ -129,8 +129,8 @@ def _limits(job: "Json") -> "Iterator[tuple[str, str]]":
 
 
 def _by(job: "Json", name: str) -> str:
-    backend = job["enforced"].get(name)
-    return f" ({backend})" if backend else ""
+    backend = job["enforced"].get("cpu" if name == "cpus" else name)
+    return f" ({'not enforced here' if backend == 'none' else backend})" if backend else ""
 
 
 def _usage(job: "Json") -> "Iterator[tuple[str, str]]":
