@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from bide.client.http1 import Json
 
 _MOST_JOBS = 20
+_ECHO = 3
+"""Columns left free: a ^C that is echoed at the end of the line must not begin another, which would stay."""
 _CLEAR = "\r\x1b[K"
 
 
@@ -48,7 +50,7 @@ class Progress:
             self._shown = False
 
     def _show(self, line: str) -> None:
-        sys.stderr.write(_CLEAR + fit(one_line(line), width() - 1))
+        sys.stderr.write(_CLEAR + fit(one_line(line), width() - _ECHO))
         sys.stderr.flush()
         self._shown = True
 
