@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.cli.shell import Shell
 
+from bide.cli.details import details
 from bide.cli.table import cells, fit, pad
 from bide.cli.times import local, parse_instant, seconds_since
 
@@ -82,7 +83,7 @@ def test_the_object_of_a_job_has_what_scripts_rely_on(bide: Shell) -> None:
 
 def test_the_details_are_readable(bide: Shell) -> None:
     job = bide.background(
-        "echo x; exit 3", *"--name read --timeout 1m --stdin --no-fence --pids 500 --cpus 1.5".split()
+        "echo x; exit 3", "--name", "read", "--timeout", "1m", "--stdin", "--no-fence", "--pids", "500", "--cpus", "1.5"
     )
     bide("wait", job)
     page = dict(line.split(None, 1) for line in bide.out("show", job).splitlines())
@@ -95,6 +96,15 @@ def test_the_details_are_readable(bide: Shell) -> None:
     assert "cpus 1.5 (" in page["limits"], "and by what, or that it is not"
     assert page["stdout"] == "2 B"
     assert page["used"].startswith("cpu ")
+
+
+def test_of_a_lost_job_nobody_says_how_long_it_ran(bide: Shell) -> None:
+    job = bide.json("show", bide.json("run", "-c", "true")["job"]["id"])
+    page = dict(details(job | {"reason": "lost", "error": "nobody saw it", "taken_over": 1}))
+    assert page["ended"].endswith(", or before")
+    assert page["keeper"] == "replaced once"
+    assert ", ran " in dict(details(job))["ended"]
+    assert dict(details(job | {"taken_over": 2}))["keeper"] == "replaced 2 times"
 
 
 def test_what_outlived_a_job_is_shown(bide: Shell) -> None:

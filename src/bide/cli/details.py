@@ -96,7 +96,8 @@ def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":
     if job["stalled"]:
         yield "stalled", "the disk is full; its output waits, nothing is lost yet"
     if job["taken_over"]:
-        yield "keeper", f"replaced {job['taken_over']} times"
+        count = job["taken_over"]
+        yield "keeper", f"replaced {'once' if count == 1 else f'{count} times'}"
     lost = missing(job)
     if lost:
         yield "missing", lost
@@ -107,7 +108,8 @@ def _times(job: "Json") -> "Iterator[tuple[str, str]]":
     if job["started_at"]:
         yield "started", f"{local(job['started_at'])}, pid {job['pid']}"
     if job["ended_at"]:
-        yield "ended", f"{local(job['ended_at'])}, ran {show_duration(job['duration_ms'] or 0)}"
+        ran = "or before" if job["reason"] == "lost" else f"ran {show_duration(job['duration_ms'] or 0)}"
+        yield "ended", f"{local(job['ended_at'])}, {ran}"
 
 
 def _limits(job: "Json") -> "Iterator[tuple[str, str]]":

@@ -127,7 +127,8 @@ def _tell(args: "Namespace", waited: "Json") -> None:
         return
     for job in waited["jobs"]:
         if job["phase"] == "ended":
-            print(f"{called(job)} {ended_how(job)}, ran {show_duration(job['duration_ms'] or 0)}")
+            ran = "" if job["reason"] == "lost" else f", ran {show_duration(job['duration_ms'] or 0)}"
+            print(f"{called(job)} {ended_how(job)}{ran}")
     if _has_condition(args):
         complain("the jobs ended before the condition was met")
 
