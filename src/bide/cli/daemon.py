@@ -8,7 +8,7 @@ is 3 when no daemon runs.
 import os
 import select
 
-from bide.cli.exits import NOT_RUNNING
+from bide.cli.exits import NOT_RUNNING, Usage
 from bide.cli.terminal import complain, print_json
 from bide.cli.units import parse_whole
 from bide.client.blocking import Exchange, Gone
@@ -40,6 +40,12 @@ def configure(parser: "Parser") -> None:
 
 def execute(args: "Namespace", link: "Link") -> int:
     """Do it."""
+    if args.kill and args.what != "stop":
+        raise Usage(detail="--kill goes with stop; to end jobs and have a new daemon: bide daemon stop --kill")
+    if (args.follow or args.tail is not None) and args.what != "logs":
+        raise Usage(detail="--follow and --tail go with logs, as in: bide daemon logs --tail 20")
+    if args.tail is not None and args.tail < 0:
+        raise Usage(detail="--tail cannot be negative")
     return _ACTIONS[args.what](args, link)
 
 

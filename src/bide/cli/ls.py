@@ -119,7 +119,7 @@ def _row(job: "Json") -> tuple[str, ...]:
 
 def _time(job: "Json") -> str:
     if job["phase"] == "ended":
-        return show_duration(job["duration_ms"] or 0)
+        return "-" if job["reason"] == "lost" else show_duration(job["duration_ms"] or 0)
     return show_duration(max(0, 1000 * seconds_since(job["started_at"]))) if job["started_at"] else "-"
 
 

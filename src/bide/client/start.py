@@ -192,10 +192,11 @@ def _spawn_detached(home: str, ready: int) -> int:
 def _inherited() -> list[int]:
     """Descriptors above 2 that a child would get: whoever holds their other end must not wait for the daemon."""
     found: list[int] = []
+    beyond = os.sysconf("SC_OPEN_MAX")  # a limit may be lowered below what is open, and spawn refuses to close that
     for name in os.listdir("/proc/self/fd"):
         fd = int(name)
         try:
-            if fd > 2 and os.get_inheritable(fd):
+            if 2 < fd < beyond and os.get_inheritable(fd):
                 found.append(fd)
         except OSError:
             continue
