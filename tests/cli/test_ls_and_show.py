@@ -111,7 +111,7 @@ def test_what_outlived_a_job_is_shown(bide: Shell) -> None:
     job = bide.background("sleep 61 > /dev/null 2>&1 &")
     bide("wait", job)
     (pid,) = [process["pid"] for process in bide.json("show", job)["alive"]]
-    assert f"\nstill runs {pid} " in bide.out("show", job)
+    assert f"\nalive     {pid} " in bide.out("show", job)
     assert bide("kill", job).returncode == 0
 
 

@@ -34,9 +34,9 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     yield from _limits(job)
     yield from _usage(job)
     yield from _output(job)
-    for name in ("alive",) if job["alive"] else ("survivors",):
-        for process in job[name]:
-            yield ("still runs" if name == "alive" else "outlived"), f"{process['pid']} {one_line(process['command'])}"
+    name, processes = ("alive", job["alive"]) if job["alive"] else ("outlived", job["survivors"])
+    for process in processes:
+        yield name, f"{process['pid']} {one_line(process['command'])}"
 
 
 def _lives(job: "Json") -> "Iterator[tuple[str, str]]":

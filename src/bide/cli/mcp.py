@@ -11,7 +11,6 @@ import time
 from bide import config
 from bide.cli.exits import Usage
 from bide.cli.terminal import print_json
-from bide.cli.units import parse_number
 from bide.client.copier import Copier
 from bide.client.opening import Opening
 from bide.client.start import prepare_home
@@ -44,7 +43,7 @@ def configure(parser: "Parser") -> None:
         "--owner", metavar="O", help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)"
     )
     parser.add_argument(
-        "--patience", metavar="S", type=parse_number, help="seconds one call may take (default: known per client)"
+        "--patience", metavar="S", type=float, help="seconds one call may take (default: known per client)"
     )
     parser.add_argument(
         "--scope",

@@ -29,7 +29,7 @@ def execute(args: "Namespace", link: "Link") -> int:
     from bide.cli.details import children, details  # noqa: PLC0415 - a script that asks for JSON does not pay for it
 
     for name, text in (*details(job), *children(_below(link, job))):
-        print(f"{name:<11}{text}")
+        print(f"{name:<10}{text}")
     return 0
 
 
