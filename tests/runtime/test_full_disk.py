@@ -134,6 +134,22 @@ async def test_a_job_can_be_forgotten_on_a_full_disk_and_that_makes_room(small_d
         assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
 
 
+async def test_what_cannot_be_written_for_a_verb_is_said_and_leaves_nothing(small_disk: Path) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        job = (await jobs.run("cat", stdin=True, background=True)).job.id
+        filler = fill(small_disk)
+        with pytest.raises(DiskFull):
+            await jobs.send(job, data=b"x")
+        with pytest.raises(DiskFull):
+            await jobs.sessions.start("work")
+        assert not (home / "sessions" / "work").exists()
+        filler.unlink()
+        await jobs.send(job, data=b"y", eof=True)
+        await end_of(jobs, job)
+        assert (await jobs.read(job)).data == b"y"
+
+
 async def test_what_was_begun_to_be_forgotten_for_room_is_forgotten_after_a_crash(small_disk: Path) -> None:
     home = small_disk / "home"
     async with homes.local(home) as jobs:
