@@ -91,6 +91,17 @@ def test_much_output_is_printed_byte_for_byte(bide: Shell, tmp_path: Path) -> No
     assert bide("logs", job).stdout == data
 
 
+@pytest.mark.parametrize(("script", "lines"), [("seq 300000", 200_000), ("seq 9; printf '%03000000d' 7", 1)])
+def test_the_last_lines_are_whole_also_if_they_are_long(bide: Shell, script: str, lines: int) -> None:
+    job = bide.background(script)
+    bide("wait", job)
+    whole = bide("logs", job).stdout
+    expected = b"".join(whole.splitlines(keepends=True)[-lines:])
+    assert len(expected) > 1024 * 1024
+    assert bide("logs", "--tail", str(lines), job).stdout == expected
+    assert bide("logs", "--tail", "400000", job).stdout == whole
+
+
 def test_what_was_dropped_is_said(bide: Shell) -> None:
     job = bide.background("seq 1 200000", "--output-cap", "256K")
     bide("wait", job)

@@ -81,14 +81,39 @@ def slices(link: "Link", job: str, stream: int, *, since: int = 0, tail: int | N
     path = f"/v1/jobs/{quote(job)}/output"
     query: dict[str, str | int | None] = {"stream": NAMES[stream], "limit": _READ}
     answer = _read(link, path, query | ({"offset": since} if tail is None else {"tail": tail}))
-    yield answer
     end, at = int(answer.headers["bide-size"]), int(answer.headers["bide-next"])
+    begins = int(answer.headers["bide-offset"])
+    if tail and at - begins == _READ and begins > int(answer.headers["bide-head"]):
+        at = _tail_begins(link, path, query, tail, end)
+    else:
+        yield answer
     while at < end:
         answer = _read(link, path, query | {"offset": at, "limit": min(_READ, end - at)})
         yield answer
         if int(answer.headers["bide-next"]) <= at:
             break
         at = int(answer.headers["bide-next"])
+
+
+def _tail_begins(link: "Link", path: str, query: "dict[str, str | int | None]", lines: int, end: int) -> int:
+    """Where the last lines begin that are too long for one answer: looked for from the end."""
+    at, last = end, True
+    while True:
+        answer = _read(link, path, query | {"offset": max(0, at - _READ), "limit": min(_READ, at)})
+        begins, head = int(answer.headers["bide-offset"]), int(answer.headers["bide-head"])
+        data = answer.take()[: max(0, at - begins)]
+        if last:
+            data = data.removesuffix(b"\n")
+            last = False
+        lines -= data.count(b"\n")
+        if lines <= 0:
+            cut = -1
+            for _ in range(1 - lines):
+                cut = data.index(b"\n", cut + 1)
+            return begins + cut + 1
+        if begins <= head:
+            return begins
+        at = begins
 
 
 def _read(link: "Link", path: str, query: "dict[str, str | int | None]") -> "Answer":
