@@ -4,6 +4,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -131,6 +132,14 @@ def test_every_status_of_an_error_is_documented() -> None:
     assert [
         name for name in (UNWRITABLE, TIMED_OUT, INTERRUPTED, BROKEN_PIPE, NOT_RUNNING) if str(name) not in rows
     ] == []
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_what_is_depended_on_is_named(document: str) -> None:
+    needed = tomllib.loads(text("pyproject.toml"))["project"]["dependencies"]
+    names = [re.split(r"[<>=\[ ]", one)[0] for one in needed]
+    (sentence,) = re.findall(r"(?:It depends on|Runtime dependencies are) ([^.]*)\.", text(document))
+    assert sorted(re.split(r", | and ", sentence)) == sorted(names)
 
 
 def test_the_readme_has_at_most_450_words() -> None:
