@@ -4,6 +4,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import bide
 from bide import api
 from bide.cli import main
+from bide.cli.exits import BROKEN_PIPE, INTERRUPTED, NOT_RUNNING, STATUS_OF_CODE, TIMED_OUT, UNWRITABLE
 from bide.model.errors import ERRORS
 from bide.model.phase import MOVES, PHASE_NAMES
 
@@ -121,6 +123,23 @@ def test_the_phase_diagram_shows_the_moves() -> None:
 def test_every_error_code_is_documented() -> None:
     behaviour = text("docs/behaviour.md")
     assert [code for code in ERRORS if f"`{code}`" not in behaviour] == []
+
+
+def test_every_status_of_an_error_is_documented() -> None:
+    table = text("docs/behaviour.md").partition("## Exit statuses")[2].partition("## Error codes")[0]
+    rows = {row.split("|")[1].strip(): row for row in table.splitlines() if row.startswith("|")}
+    assert [code for code, status in STATUS_OF_CODE.items() if f"`{code}`" not in rows[str(status)]] == []
+    assert [
+        name for name in (UNWRITABLE, TIMED_OUT, INTERRUPTED, BROKEN_PIPE, NOT_RUNNING) if str(name) not in rows
+    ] == []
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_what_is_depended_on_is_named(document: str) -> None:
+    needed = tomllib.loads(text("pyproject.toml"))["project"]["dependencies"]
+    names = [re.split(r"[<>=\[ ]", one)[0] for one in needed]
+    (sentence,) = re.findall(r"(?:It depends on|Runtime dependencies are) ([^.]*)\.", text(document))
+    assert sorted(re.split(r", | and ", sentence)) == sorted(names)
 
 
 def test_the_readme_has_at_most_450_words() -> None:

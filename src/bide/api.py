@@ -125,7 +125,7 @@ class Jobs(Protocol):
         grep: str | None = None,
         follow: timedelta | None = None,
     ) -> Slice:
-        """Bytes of one stream, from an absolute offset or as the last `tail` lines.
+        """Bytes of one stream, from an absolute offset or as the last `tail` lines, and at most the last `limit` bytes of them.
 
         Joining successive reads gives the output byte for byte. If the offset was dropped the slice begins at the head
         and says so. With `grep`, only whole lines that match the regular expression, each with its offset. With

@@ -73,7 +73,7 @@ def test_a_stop_without_a_daemon_does_nothing(alone: Shell) -> None:
 def test_a_restart_replaces_the_daemon_under_its_jobs(alone: Shell) -> None:
     job = alone.background("sleep 60")
     before = alone.json("daemon", "status")["pid"]
-    assert b"1 jobs went on meanwhile" in alone("daemon", "restart").stdout
+    assert b"1 job went on meanwhile" in alone("daemon", "restart").stdout
     after = alone.json("daemon", "status")
     assert after["pid"] != before
     assert after["running"] == 1

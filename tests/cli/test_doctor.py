@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ def test_a_usable_machine_passes(alone: Shell) -> None:
         "filesystem",
         "disk",
         "settings",
+        "database",
         "daemon",
         "keeper",
         "pidfd",
@@ -35,6 +38,18 @@ def test_a_usable_machine_passes(alone: Shell) -> None:
         "service",
     ]
     assert not alone.home.exists()
+
+
+def test_a_database_that_this_version_cannot_read_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "bide.db"
+    assert home_checks.check_database(str(path)).level == "ok"
+    for schema, level in ((1, "ok"), (999, "fail")):
+        with closing(sqlite3.connect(path)) as database:
+            database.execute(f"PRAGMA user_version = {schema}")
+        assert home_checks.check_database(str(path)).level == level
+    path.write_bytes(b"garbage")
+    found = home_checks.check_database(str(path))
+    assert (found.level, found.advice) == ("warn", "the next daemon rebuilds it from the job folders")
 
 
 def test_in_json_each_check_is_an_object(alone: Shell) -> None:
@@ -110,6 +125,7 @@ def test_a_daemon_that_hangs_is_a_failure(alone: Shell, monkeypatch: pytest.Monk
     os.kill(daemon, signal.SIGCONT)
     assert found.level == "fail"
     assert "has not answered" in found.text
+    assert f"'kill -9 {daemon}' ends it and no job" in found.text
 
 
 def test_the_kind_of_filesystem_is_known() -> None:

@@ -2,10 +2,14 @@
 
 import json
 import os
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
 from tests.cli.shell import Shell
+
+from bide.cli.sinks import JsonSinks
+from bide.client.http1 import OUT
 
 
 @pytest.fixture
@@ -56,12 +60,46 @@ def test_in_json_text_comes_with_its_offsets(bide: Shell, ended: str) -> None:
     assert answer["out"] == {"text": "out 5\n", "offset": 24, "next": 30, "size": 30, "head": 0}
 
 
+def test_in_json_what_is_no_text_is_there_byte_for_byte(bide: Shell) -> None:
+    data = b"a\xff\x00b\xc3"
+    job = bide.background(r"printf 'a\377\000b\303'")
+    bide("wait", job)
+    answer = bide.json("logs", "--stream", "out", job)["out"]
+    assert (answer["text"], b64decode(answer["base64"])) == ("a\ufffd\x00b\ufffd", data)
+    events = [json.loads(line) for line in bide.out("logs", "-f", "--json", "--stream", "out", job).splitlines()[:-1]]
+    assert b"".join(b64decode(event["base64"]) for event in events) == data
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5])
+def test_in_a_stream_of_json_each_text_begins_where_it_says(step: int, capsys: pytest.CaptureFixture[str]) -> None:
+    data = "aé€😀\n".encode() + b"\xe2\x82"
+    sinks = JsonSinks(raw=False)
+    for at in range(0, len(data), step):
+        sinks.write(OUT, data[at : at + step], at)
+    sinks.finish()
+    *whole, cut = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert "".join(event["text"] for event in whole) == "aé€😀\n"
+    assert all(data[event["offset"] :].startswith(event["text"].encode()) for event in whole)
+    assert (cut["offset"], b64decode(cut["base64"])) == (len(data) - 2, b"\xe2\x82")
+
+
 def test_much_output_is_printed_byte_for_byte(bide: Shell, tmp_path: Path) -> None:
     data = os.urandom(3_500_000)
     (tmp_path / "data").write_bytes(data)
     job = bide.background("cat data")
     bide("wait", job)
     assert bide("logs", job).stdout == data
+
+
+@pytest.mark.parametrize(("script", "lines"), [("seq 300000", 200_000), ("seq 9; printf '%03000000d' 7", 1)])
+def test_the_last_lines_are_whole_also_if_they_are_long(bide: Shell, script: str, lines: int) -> None:
+    job = bide.background(script)
+    bide("wait", job)
+    whole = bide("logs", job).stdout
+    expected = b"".join(whole.splitlines(keepends=True)[-lines:])
+    assert len(expected) > 1024 * 1024
+    assert bide("logs", "--tail", str(lines), job).stdout == expected
+    assert bide("logs", "--tail", "400000", job).stdout == whole
 
 
 def test_what_was_dropped_is_said(bide: Shell) -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.cli.shell import Shell
 
+from bide.cli.details import details
 from bide.cli.table import cells, fit, pad
 from bide.cli.times import local, parse_instant, seconds_since
 
@@ -52,6 +53,9 @@ def test_filters_pick(bide: Shell) -> None:
     assert bide.json(*picked, "--since", "1h", "--until", "0s")["jobs"]
     assert bide.json(*picked, "--until", "1h")["jobs"] == []
     assert b"no jobs" in bide(*picked, "--name", "nobody").stderr
+    done = bide(*picked, "--reason", "timedout")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"bide: there is no reason 'timedout'; use exited, signaled, killed, timed_out, ")
 
 
 def test_an_empty_home_says_how_to_begin(alone: Shell) -> None:
@@ -79,7 +83,7 @@ def test_the_object_of_a_job_has_what_scripts_rely_on(bide: Shell) -> None:
 
 def test_the_details_are_readable(bide: Shell) -> None:
     job = bide.background(
-        "echo x; exit 3", "--name", "read", "--timeout", "1m", "--stdin", "--no-fence", "--pids", "500"
+        "echo x; exit 3", "--name", "read", "--timeout", "1m", "--stdin", "--no-fence", "--pids", "500", "--cpus", "1.5"
     )
     bide("wait", job)
     page = dict(line.split(None, 1) for line in bide.out("show", job).splitlines())
@@ -89,14 +93,25 @@ def test_the_details_are_readable(bide: Shell) -> None:
     assert page["with"] == "stdin, no fence"
     assert "timeout 1m 00s" in page["limits"]
     assert "pids 500 (" in page["limits"]
+    assert "cpus 1.5 (" in page["limits"], "and by what, or that it is not"
     assert page["stdout"] == "2 B"
     assert page["used"].startswith("cpu ")
+
+
+def test_of_a_lost_job_nobody_says_how_long_it_ran(bide: Shell) -> None:
+    job = bide.json("show", bide.json("run", "-c", "true")["job"]["id"])
+    page = dict(details(job | {"reason": "lost", "error": "nobody saw it", "taken_over": 1}))
+    assert page["ended"].endswith(", or before")
+    assert page["keeper"] == "replaced once"
+    assert ", ran " in dict(details(job))["ended"]
+    assert dict(details(job | {"taken_over": 2}))["keeper"] == "replaced 2 times"
 
 
 def test_what_outlived_a_job_is_shown(bide: Shell) -> None:
     job = bide.background("sleep 61 > /dev/null 2>&1 &")
     bide("wait", job)
-    assert "sleep 61" in bide.out("show", job)
+    (pid,) = [process["pid"] for process in bide.json("show", job)["alive"]]
+    assert f"\nalive     {pid} " in bide.out("show", job)
     assert bide("kill", job).returncode == 0
 
 

@@ -97,7 +97,7 @@ def test_what_can_never_start_says_why(bide: Shell) -> None:
         (("--after", "nobody"), 97, "no job 'nobody' here"),
         (("--name", "me", "--after", "me"), 2, "a job cannot wait for itself: 'me' is its own name"),
         (("--after-any",), 2, "name them"),
-        (("--priority", "high"), 2, "invalid int value: 'high'"),
+        (("--priority", "high"), 2, "'high' is not a whole number"),
         (("--priority", "2000"), 2, "a priority is a whole number from -1000 to 1000, not 2000"),
         (("--group", "a b"), 2, "'a b' cannot be a group"),
         (("--at", "noon"), 2, "'noon' is not a time to start at; write 2026-01-31T08:00 or +10m"),

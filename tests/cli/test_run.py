@@ -200,8 +200,9 @@ def test_an_interrupt_in_json_gives_the_job_all_the_same(bide: Shell, tmp_path: 
     assert bide("wait", answer["job"]["id"]).returncode == 7
 
 
-def test_when_nobody_reads_the_output_the_job_goes_on(bide: Shell) -> None:
-    with bide.started("run", "-c", "echo first; sleep 0.2; echo second; exit 8") as process:
+def test_when_nobody_reads_the_output_the_job_goes_on(bide: Shell, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gate")
+    with bide.started("run", "-c", f"echo first; sleep 0.2; echo second; cat '{tmp_path}/gate'; exit 8") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == b"first\n"
@@ -210,6 +211,7 @@ def test_when_nobody_reads_the_output_the_job_goes_on(bide: Shell) -> None:
         assert process.wait() == 141
     assert "nobody reads the output any more" in said
     job = said.partition("bide kill ")[2].strip()
+    (tmp_path / "gate").write_text("go on\n")
     assert bide("wait", job).returncode == 8
 
 

@@ -98,7 +98,7 @@ def test_a_kill_says_what_was_signalled_and_that_nothing_is_left(bide: Shell) ->
     done = bide("kill", "doomed")
     assert done.returncode == 0
     assert done.stdout.decode().startswith(f"{job} (doomed) was killed by user; SIGTERM sent to ")
-    assert done.stdout.endswith(b" processes; nothing of it is left\n")
+    assert done.stdout.endswith(b" processes; nothing of it is left\n"), "and no word of SIGKILL"
     assert bide("wait", job).returncode == 143
 
 
@@ -118,6 +118,7 @@ def test_another_signal_and_another_grace_can_be_given(bide: Shell) -> None:
     done = bide("kill", "--signal", "INT", "--grace", "100ms", job)
     assert done.returncode == 0
     assert b"SIGINT sent to" in done.stdout
+    assert b", then SIGKILL; nothing of it is left" in done.stdout
     assert bide("wait", job).returncode == 137
 
 

@@ -1,6 +1,9 @@
 """Starting a daemon that does not start."""
 
+import fcntl
 import os
+import resource
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,25 @@ def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(HomeUnusable, match="no permission"):
         start.prepare_home(str(tmp_path))
+
+
+def test_a_daemon_is_started_where_more_is_open_than_may_be(instead: Path, home: Path) -> None:
+    write(instead, """echo '{"ready": true}'""")
+    high = fcntl.fcntl(0, fcntl.F_DUPFD, 700)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (600, hard))
+    try:
+        start.ensure_daemon(str(home))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        os.close(high)
+
+
+@pytest.mark.root
+def test_a_home_on_a_file_system_that_is_read_only_is_said(small_disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    with pytest.raises(HomeUnusable, match="its file system is read-only"):
+        start.prepare_home(str(small_disk))
 
 
 def test_inside_a_job_the_keeper_is_asked(

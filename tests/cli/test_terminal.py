@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tests.cli.shell import Shell
 
+from bide.cli.table import cells
+
 
 @pytest.fixture
 def held(tmp_path: Path) -> str:
@@ -104,6 +106,7 @@ def test_what_is_typed_goes_to_the_job(bide: Shell) -> None:
 def test_a_job_that_asks_is_told_how_to_answer(bide: Shell) -> None:
     with bide.terminal("run", "--pty", "--name", "asks", "-c", "printf 'Sure? '; read x; echo got $x") as terminal:
         terminal.until(b"waits for input; answer it with: bide send j")
+        assert b"Sure? \r\nbide: job " in terminal.seen, "what bide says begins a line of its own"
         bide("send", "asks", "yes")
         terminal.until(b"got yes")
         assert terminal.end() == 0
@@ -128,6 +131,35 @@ def test_a_wait_for_several_says_how_many_are_left(bide: Shell, held: str, tmp_p
         terminal.until(b" and 1 more running ")
         (tmp_path / "go").touch()
         assert terminal.end() == 4
+
+
+def test_wide_characters_do_not_make_the_status_line_longer_than_the_terminal(
+    bide: Shell, held: str, tmp_path: Path
+) -> None:
+    job = bide.background(f"echo {'語' * 60}; {held.partition(';')[2]}")
+    with bide.terminal("wait", job) as terminal:
+        terminal.until("語…".encode())
+        (tmp_path / "go").touch()
+        assert terminal.end() == 4
+    shown = terminal.seen.decode().rpartition("…")[0].rpartition("\x1b[K")[2]
+    assert cells(shown) in (75, 76), "80 columns, less room for an echoed ^C and the ellipsis"
+
+
+def test_colours_do_not_outlast_a_run_that_was_left(bide: Shell, held: str, tmp_path: Path) -> None:
+    with bide.terminal("run", "--name", "red", "-c", rf"printf '\033[31m'; {held}") as terminal:
+        terminal.until(b"ready")
+        terminal.interrupt()
+        terminal.until(b"go on? ")
+        terminal.type(b"d\n")
+        assert terminal.end() == 130
+    assert b"\x1b[0m" in terminal.seen.partition(b"go on? ")[2]
+    with bide.terminal("logs", "-f", "red") as terminal:
+        terminal.until(b"ready")
+        terminal.interrupt()
+        assert terminal.end() == 130
+    assert terminal.seen.endswith(b"\x1b[0m\r\n"), "and the shell's prompt has a line of its own"
+    (tmp_path / "go").touch()
+    bide("wait", "red")
 
 
 def test_the_list_fits_and_has_colours(bide: Shell) -> None:

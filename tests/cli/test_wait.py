@@ -44,6 +44,14 @@ def test_for_any_the_status_is_of_the_one_that_ended(bide: Shell, gate: Path) ->
     bide("wait", slow)
 
 
+def test_for_any_of_several_that_have_ended_the_status_is_of_the_first_to_end(bide: Shell, gate: Path) -> None:
+    later, sooner = bide.background(held(gate, "exit 5")), bide.background("exit 3")
+    bide("wait", sooner)
+    gate.touch()
+    bide("wait", later)
+    assert bide("wait", "--any", later, sooner).returncode == 3
+
+
 def test_for_all_the_status_is_the_first_that_is_not_0(bide: Shell) -> None:
     jobs = [bide.background(f"exit {status}") for status in (0, 6, 7)]
     assert bide("wait", *jobs).returncode == 6

@@ -79,7 +79,9 @@ def test_a_daemon_short_of_descriptors_refuses_new_jobs_and_keeps_the_old(
     place.start()
     made: list[Producer] = []
     jobs: list[str] = []
-    with pytest.raises(BideError, match="Too many open files"):
+    with pytest.raises(
+        BideError, match="Too many open files for another job to be started; wait for jobs to end, or raise the limit"
+    ):
         while True:
             made.append(producers.make(gate=gate.path))
             jobs.append(place.submit(made[-1].argv))

@@ -1,5 +1,6 @@
 """The daemon: one per home, for its owner alone, replaceable at any moment."""
 
+import fcntl
 import json
 import os
 import signal
@@ -23,7 +24,8 @@ from tests.support.patience import LONG, end_of, ended, eventually
 import bide
 from bide import Reason, Until
 from bide.api import Jobs
-from bide.model.errors import DaemonUnavailable
+from bide.daemon import main
+from bide.model.errors import DaemonUnavailable, HomeBusy
 
 DAEMON = [sys.executable, "-P", "-m", "bide.daemon", "--home"]
 
@@ -50,6 +52,38 @@ def test_a_second_start_is_harmless_and_says_who_serves(started: subprocess.Pope
     assert started.poll() is None
     with closing(Http(home)) as http:
         assert http.ask("GET", "/v1/daemon")[1]["pid"] == started.pid
+
+
+@pytest.fixture
+def zombie() -> Iterator[int]:
+    """A process that has ended and is not collected, as a daemon is while the client that started it lives."""
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        yield process.pid
+
+
+async def test_whoever_finds_the_home_taken_knows_a_daemon_that_serves_from_one_that_is_gone(
+    started: subprocess.Popen[bytes], home: Path, zombie: int
+) -> None:
+    busy = HomeBusy(home=str(home), pid="")
+    assert await main.serving_pid(busy) == started.pid
+    (home / "lock").write_text(f"{zombie}\n")
+    assert await main.serving_pid(busy) is None, "the next one has the lock, and writes its pid a moment later"
+    (home / "lock").write_text(f"{os.getpid()}\n")
+    with pytest.raises(HomeBusy):
+        await main.serving_pid(busy)
+
+
+def test_who_starts_while_a_daemon_is_going_serves_when_it_is_gone(home: Path) -> None:
+    home.mkdir(mode=0o700, exist_ok=True)
+    with (home / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with subprocess.Popen([*DAEMON, str(home)], stdout=subprocess.PIPE) as daemon:
+            anyio.run(eventually, (home / "sessions").exists)  # it is about to find the lock taken
+            anyio.run(eventually, lambda: processes.state(daemon.pid) == "S")
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            assert said(daemon) == {"ready": True, "pid": daemon.pid}
+            daemon.terminate()
 
 
 def test_of_many_started_at_once_one_serves_and_all_are_ready(home: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_code_above_0_is_kept_whatever_the_reason_but_for_a_program_that_never
         ),
         (
             {"reason": "spawn_failed", "errno": EACCES, "stage": "exec"},
-            "could not execute 'prog': Permission denied",
+            "could not execute 'prog': Permission denied; it must be a program, or a script that may be executed (chmod +x)",
         ),
         (
             {"reason": "spawn_failed", "errno": ENOENT, "stage": "cwd"},

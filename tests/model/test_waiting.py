@@ -60,7 +60,7 @@ def test_a_wait_that_cannot_be_meant_is_refused(jobs: list[str], until: Until, s
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ({"jobs": "x"}, "field 'jobs' of 'wait' cannot be 'x'"),
+        ({"jobs": "x"}, "field 'jobs' of 'wait' cannot be 'x'; it is a list of text"),
         ({"jobs": [1]}, "field 'jobs' of 'wait' cannot be [1]"),
         ({"jobs": ["x"], "mode": "most"}, "field 'mode' of 'wait' cannot be 'most'"),
         ({"jobs": ["x"], "until": {"moon": 1}}, "'until' has no field 'moon'; known are log, port, http"),

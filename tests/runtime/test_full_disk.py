@@ -12,8 +12,9 @@ from tests.support.patience import LONG, end_of, ended, eventually
 
 from bide import Limits, Reason, Turn
 from bide.api import Jobs
-from bide.model.errors import DiskFull
+from bide.model.errors import DiskFull, JobForgotten
 from bide.model.schedule import Rules
+from bide.runtime import forgetting
 from bide.runtime.local import LocalJobs
 
 pytestmark = pytest.mark.root
@@ -113,6 +114,52 @@ async def test_nothing_is_started_when_there_is_no_room_for_it(small_disk: Path,
         assert len((await jobs.list()).jobs) == 1
         assert [name for name in os.listdir(home / "new") if not name.startswith("spare-")] == []
         assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
+
+
+@pytest.mark.parametrize("its_row_says", ["ended", "running"])
+async def test_a_job_can_be_forgotten_on_a_full_disk_and_that_makes_room(small_disk: Path, its_row_says: str) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        job = (await jobs.run("head -c 600K /dev/zero", deadline=LONG)).job.id
+        if its_row_says == "ended":
+            await jobs.list()
+        fill(small_disk)
+        with pytest.raises(DiskFull):
+            await jobs.run("true")
+        await jobs.forget(job)
+        with pytest.raises(JobForgotten):
+            await jobs.get(job)
+        assert not (home / "jobs" / job).exists()
+        assert [name for name in os.listdir(home / "new") if not name.startswith("spare-")] == []
+        assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
+
+
+async def test_what_cannot_be_written_for_a_verb_is_said_and_leaves_nothing(small_disk: Path) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        job = (await jobs.run("cat", stdin=True, background=True)).job.id
+        filler = fill(small_disk)
+        with pytest.raises(DiskFull):
+            await jobs.send(job, data=b"x")
+        with pytest.raises(DiskFull):
+            await jobs.sessions.start("work")
+        assert not (home / "sessions" / "work").exists()
+        filler.unlink()
+        await jobs.send(job, data=b"y", eof=True)
+        await end_of(jobs, job)
+        assert (await jobs.read(job)).data == b"y"
+
+
+async def test_what_was_begun_to_be_forgotten_for_room_is_forgotten_after_a_crash(small_disk: Path) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        job = (await jobs.run("echo x")).job.id
+        forgetting.make_room(cast("LocalJobs", jobs).core.home, [job])
+    async with homes.local(home) as jobs:
+        with pytest.raises(JobForgotten):
+            await jobs.get(job)
+        assert os.listdir(home / "jobs") == []
+        assert [name for name in os.listdir(home / "new") if not name.startswith("spare-")] == []
 
 
 async def test_many_starts_around_the_last_byte_each_run_or_say_that_they_did_not(small_disk: Path) -> None:

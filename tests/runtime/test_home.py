@@ -148,8 +148,14 @@ def _set_schema(home: Path, number: int) -> None:
 
 @pytest.mark.parametrize(
     ("damage", "door"),
-    [("removed", homes.local), ("garbage", homes.local), ("empty", homes.local), ("garbage", homes.remote)],
-    ids=["removed", "garbage", "empty", "remote"],
+    [
+        ("removed", homes.local),
+        ("garbage", homes.local),
+        ("empty", homes.local),
+        ("not the schema it says", homes.local),
+        ("garbage", homes.remote),
+    ],
+    ids=["removed", "garbage", "empty", "schema", "remote"],
 )
 async def test_a_database_that_is_gone_or_damaged_is_made_anew_from_the_folders(
     home: Path, door: homes.Door, damage: str, gate: Gate
@@ -157,11 +163,13 @@ async def test_a_database_that_is_gone_or_damaged_is_made_anew_from_the_folders(
     async with bide.local(home) as jobs:
         over = (await jobs.run("echo kept; exit 3", name="over", label="l", owner="o", key="k")).job
         runs = (await jobs.run(f"{gate.wait}; exit 4", name="runs", background=True)).job
+    if damage == "not the schema it says":
+        _set_schema(home, 2)
     for suffix in ("", "-wal", "-shm"):
         file = home / f"bide.db{suffix}"
         if damage == "removed":
             file.unlink(missing_ok=True)
-        elif file.exists():
+        elif file.exists() and damage != "not the schema it says":
             file.write_bytes(b"" if damage == "empty" else os.urandom(8192))
 
     async with door(home) as jobs:
@@ -172,7 +180,7 @@ async def test_a_database_that_is_gone_or_damaged_is_made_anew_from_the_folders(
         again = await jobs.run("exit 9", key="k", owner="o")
         assert again.joined
     kept = [path.name for path in home.iterdir() if "corrupt" in path.name]
-    assert bool(kept) is (damage == "garbage")
+    assert bool(kept) is (damage not in ("removed", "empty"))
 
 
 @pytest.mark.parametrize("damage", ["no spec", "torn spec", "garbage", "another's spec", "a file"])

@@ -80,6 +80,18 @@ async def test_a_page_that_cannot_be_meant_is_refused(jobs: Jobs) -> None:
         await jobs.list(before="yesterday")
 
 
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        (Filter(phase="over"), "there is no phase 'over'; use queued, running, ended"),
+        (Filter(reason="timeout"), "there is no reason 'timeout'; use exited, signaled, killed, timed_out, "),
+    ],
+)
+async def test_a_filter_that_no_job_can_meet_is_refused(jobs: Jobs, where: Filter, sentence: str) -> None:
+    with pytest.raises(BadRequest, match=sentence):
+        await jobs.list(where)
+
+
 async def test_an_unknown_job_is_said_not_to_be_here(jobs: Jobs) -> None:
     """Checklist 260."""
     for ref in ("nobody", "j0000000000", "../../etc/passwd", "a b", "x" * 5000, "\u2713", "\udcff"):

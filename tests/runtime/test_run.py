@@ -48,7 +48,7 @@ async def test_an_argument_that_the_system_refuses_is_a_failed_start(jobs: Jobs,
     ran = await jobs.run(["echo", "x" * length])
     end = ended(ran.job).end
     assert end.reason is Reason.SPAWN_FAILED
-    assert end.error == "could not execute 'echo': Argument list too long"
+    assert end.error == "could not execute 'echo': Argument list too long; give what is large in a file or by stdin"
     assert end.status == 127
 
 
@@ -57,8 +57,16 @@ async def test_an_argument_that_the_system_refuses_is_a_failed_start(jobs: Jobs,
     [
         ("missing", "no command '{path}' was found; check the spelling and PATH", 127),
         ("two words", "no program is named '{path}'; shell code is given with -c (in Python: as one string)", 127),
-        ("folder", "could not execute '{path}': Permission denied", 126),
-        ("file", "could not execute '{path}': Permission denied", 126),
+        (
+            "folder",
+            "could not execute '{path}': Permission denied; it must be a program, or a script that may be executed (chmod +x)",
+            126,
+        ),
+        (
+            "file",
+            "could not execute '{path}': Permission denied; it must be a program, or a script that may be executed (chmod +x)",
+            126,
+        ),
         ("script", "no command '{path}' was found; check the spelling and PATH", 127),
     ],
 )

@@ -211,6 +211,11 @@ async def test_a_wait_that_cannot_be_meant_is_refused(local: Jobs, ids: list[str
     assert refused.value.code == "bad_request"
 
 
+async def test_a_name_in_place_of_a_list_is_not_taken_for_its_letters(jobs: Jobs) -> None:
+    with pytest.raises(BadRequest, match=r"wait takes a list of ids or names, not 'build'; write \['build'\]"):
+        await jobs.wait("build")
+
+
 async def test_waiting_costs_nothing_meanwhile(remote: Jobs, home: Path) -> None:
     """Checklist 264: no polling inside, idle CPU is none, with 100 running jobs and as many waits."""
     names = [f"n{number}" for number in range(100)]

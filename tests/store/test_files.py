@@ -91,6 +91,15 @@ def test_a_newer_file_is_refused_and_left_alone(path: str) -> None:
     assert Path(path).read_bytes() == before
 
 
+def test_a_file_without_what_its_schema_has_is_damaged(path: str) -> None:
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP INDEX sessions_open")
+    store = Store(path)
+    with closing(store), pytest.raises(DatabaseCorrupt, match="no such index: sessions_open"):
+        store.probe()
+
+
 def test_a_migration_is_applied_once_and_keeps_what_was_there(
     path: str, make: Callable[..., Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

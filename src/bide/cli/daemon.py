@@ -8,8 +8,9 @@ is 3 when no daemon runs.
 import os
 import select
 
-from bide.cli.exits import NOT_RUNNING
+from bide.cli.exits import NOT_RUNNING, Usage
 from bide.cli.terminal import complain, print_json
+from bide.cli.units import parse_whole
 from bide.client.blocking import Exchange, Gone
 from bide.client.http1 import request
 from bide.client.start import SOCKET, try_connect
@@ -33,12 +34,18 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("what", choices=tuple(_ACTIONS), metavar="WHAT", help="status, start, stop, restart or logs")
     parser.add_argument("--kill", action="store_true", help="with stop: end all jobs first")
     parser.add_argument("-f", "--follow", action="store_true", help="with logs: go on")
-    parser.add_argument("--tail", metavar="N", type=int, default=None, help="with logs: only the last N lines")
+    parser.add_argument("--tail", metavar="N", type=parse_whole, default=None, help="with logs: only the last N lines")
     parser.examples("bide daemon status", "bide daemon restart", "bide daemon stop --kill", "bide daemon logs -f")
 
 
 def execute(args: "Namespace", link: "Link") -> int:
     """Do it."""
+    if args.kill and args.what != "stop":
+        raise Usage(detail="--kill goes with stop; to end jobs and have a new daemon: bide daemon stop --kill")
+    if (args.follow or args.tail is not None) and args.what != "logs":
+        raise Usage(detail="--follow and --tail go with logs, as in: bide daemon logs --tail 20")
+    if args.tail is not None and args.tail < 0:
+        raise Usage(detail="--tail cannot be negative")
     return _ACTIONS[args.what](args, link)
 
 
@@ -59,8 +66,18 @@ def info(link: "Link") -> "Json | None":
         return None
     finally:
         sock.close()
-    detail = f"it takes connections but has not answered for {ANSWER_SECONDS:.0f} s"
-    raise DaemonUnavailable(home=link.home, detail=detail)
+    raise DaemonUnavailable(home=link.home, detail=_hangs(link.home))
+
+
+def _hangs(home: str) -> str:
+    """What is wrong with a daemon that does not answer, and what can be done: nothing depends on it."""
+    try:
+        with open(os.path.join(home, "lock"), encoding="ascii") as lock:
+            pid = int(lock.read())
+    except (OSError, ValueError):
+        pid = None
+    advice = f"; 'kill -9 {pid}' ends it and no job, and the next command starts another" if pid else ""
+    return f"it takes connections but has not answered for {ANSWER_SECONDS:.0f} s{advice}"
 
 
 def _status(args: "Namespace", link: "Link") -> int:
@@ -101,14 +118,15 @@ def _stop(args: "Namespace", link: "Link") -> int:
 
 
 def _fate(running: int, *, killed: bool) -> str:
-    jobs = f"{running} job{'' if running == 1 else 's'}"
+    if not running:
+        return "no job was active"
     if killed:
-        return f"{jobs} killed"
-    return (
-        f"{jobs} go on, and the next daemon takes them up"
-        if running != 1
-        else f"{jobs} goes on, and the next daemon takes it up"
-    )
+        return f"{_jobs(running)} killed"
+    return f"{_jobs(running)} {'goes' if running == 1 else 'go'} on, and the next daemon takes {'it' if running == 1 else 'them'} up"
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"
 
 
 def stop(link: "Link", *, kill: bool) -> int | None:
@@ -161,7 +179,7 @@ def _restart(args: "Namespace", link: "Link") -> int:
     if args.json:
         print_json(found)
     else:
-        was = "no daemon ran before" if running is None else f"{running} jobs went on meanwhile"
+        was = "no daemon ran before" if running is None else f"{_jobs(running)} went on meanwhile"
         print(f"daemon {found['pid']} serves {found['home']}; {was}")
     return 0
 

@@ -34,9 +34,9 @@ def details(job: "Json") -> "Iterator[tuple[str, str]]":
     yield from _limits(job)
     yield from _usage(job)
     yield from _output(job)
-    for name in ("alive",) if job["alive"] else ("survivors",):
-        for process in job[name]:
-            yield ("still runs" if name == "alive" else "outlived"), f"{process['pid']} {one_line(process['command'])}"
+    name, processes = ("alive", job["alive"]) if job["alive"] else ("outlived", job["survivors"])
+    for process in processes:
+        yield name, f"{process['pid']} {one_line(process['command'])}"
 
 
 def _lives(job: "Json") -> "Iterator[tuple[str, str]]":
@@ -96,7 +96,8 @@ def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":
     if job["stalled"]:
         yield "stalled", "the disk is full; its output waits, nothing is lost yet"
     if job["taken_over"]:
-        yield "keeper", f"replaced {job['taken_over']} times"
+        count = job["taken_over"]
+        yield "keeper", f"replaced {'once' if count == 1 else f'{count} times'}"
     lost = missing(job)
     if lost:
         yield "missing", lost
@@ -107,7 +108,8 @@ def _times(job: "Json") -> "Iterator[tuple[str, str]]":
     if job["started_at"]:
         yield "started", f"{local(job['started_at'])}, pid {job['pid']}"
     if job["ended_at"]:
-        yield "ended", f"{local(job['ended_at'])}, ran {show_duration(job['duration_ms'] or 0)}"
+        ran = "or before" if job["reason"] == "lost" else f"ran {show_duration(job['duration_ms'] or 0)}"
+        yield "ended", f"{local(job['ended_at'])}, {ran}"
 
 
 def _limits(job: "Json") -> "Iterator[tuple[str, str]]":
@@ -129,8 +131,8 @@ def _limits(job: "Json") -> "Iterator[tuple[str, str]]":
 
 
 def _by(job: "Json", name: str) -> str:
-    backend = job["enforced"].get(name)
-    return f" ({backend})" if backend else ""
+    backend = job["enforced"].get("cpu" if name == "cpus" else name)
+    return f" ({'not enforced here' if backend == 'none' else backend})" if backend else ""
 
 
 def _usage(job: "Json") -> "Iterator[tuple[str, str]]":

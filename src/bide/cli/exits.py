@@ -4,6 +4,7 @@ from bide.model.errors import BideError
 
 USAGE = 2
 NOT_RUNNING = 3
+UNWRITABLE = 74
 TIMED_OUT = 75
 INTERRUPTED = 130
 BROKEN_PIPE = 141

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from bide.cli.exits import BROKEN_PIPE, INTERRUPTED, TIMED_OUT
+from bide.cli.exits import BROKEN_PIPE, INTERRUPTED, TIMED_OUT, UNWRITABLE
 from bide.cli.following import Follower
 from bide.cli.interrupts import Interrupts
 from bide.cli.sinks import Sinks
@@ -44,11 +44,11 @@ class Foreground:
                 left_with = self._copy()
         except KeyboardInterrupt:
             left_with = self._detach()
-        except BrokenPipeError:
-            left_with = self._unread()
+        except OSError as error:
+            left_with = self._unread(error)
         except BideError:
             if self._follower.job:
-                complain(f"job {self._id} goes on; {self._how_to_return}")
+                self._say(f"job {self._id} goes on; {self._how_to_return}")
             raise
         return self._report() if left_with is None else left_with
 
@@ -60,12 +60,18 @@ class Foreground:
     def _how_to_return(self) -> str:
         return f"come back with: bide wait {self._id}, or: bide logs -f {self._id}"
 
+    def _say(self, sentence: str) -> None:
+        """On a line of its own, where the job's output may have stopped in the middle of one."""
+        self._sinks.end_line()
+        complain(sentence)
+
     def _copy(self) -> int | None:
         """Copy until the job ends (None), or until there is another status to leave with."""
         while not self._follower.ended:
             seconds = None if self._deadline is None else self._deadline - time.monotonic()
             if seconds is not None and seconds <= 0 and self._follower.job:
-                complain(f"job {self._id} is still {self._follower.job['phase']}; {self._how_to_return}")
+                self._sinks.finish()
+                self._say(f"job {self._id} is still {self._follower.job['phase']}; {self._how_to_return}")
                 return TIMED_OUT
             try:
                 ready = self._interrupts.poll(self._descriptors(), seconds)
@@ -112,7 +118,7 @@ class Foreground:
 
             said = told({"job": job, "joined": joined})
             if said and (joined or os.isatty(2)):
-                complain(said)
+                self._say(said)
 
     def _tell_prompt(self) -> None:
         """Put what the job asks to whoever is here; of a program's own prompt, say once how to answer it."""
@@ -126,7 +132,7 @@ class Foreground:
             self._reply.show(self._follower.job)
         elif not self._feeds and not self._prompt_told and os.isatty(2):
             self._prompt_told = True
-            complain(f"job {self._id} waits for input; answer it with: bide send {self._id} TEXT")
+            self._say(f"job {self._id} waits for input; answer it with: bide send {self._id} TEXT")
 
     def _interrupted(self) -> int | None:
         """Ctrl-C: the status to leave with, or None to go on."""
@@ -145,6 +151,7 @@ class Foreground:
         """What the user wants: `d`, `k`, or anything else to go on. Another Ctrl-C, or the end of input, is `d`."""
         question = f"\nbide: job {self._id} is running: [d]etach, [k]ill, or Enter to go on? "
         print(question, end="", file=sys.stderr, flush=True)
+        self._sinks.end_line(with_newline=False)
         try:
             self._interrupts.poll([0])
             line = os.read(0, 1024).decode(errors="replace").lower()
@@ -155,15 +162,25 @@ class Foreground:
         return line.strip()[:1] if line else "d"
 
     def _detach(self) -> int:
+        self._sinks.finish()
         if self._follower.job:
-            complain(f"detached; job {self._id} goes on; {self._how_to_return}")
+            self._say(f"detached; job {self._id} goes on; {self._how_to_return}")
         else:
-            complain("interrupted before the job's id was known; 'bide ls' shows whether it was started")
+            self._say("interrupted before the job's id was known; 'bide ls' shows whether it was started")
         return INTERRUPTED
 
-    def _unread(self) -> int:
-        complain(f"nobody reads the output any more; job {self._id} goes on; end it with: bide kill {self._id}")
-        return BROKEN_PIPE
+    def _unread(self, error: OSError) -> int:
+        """The output can go nowhere. That is no reason to end a job, and no secret if one goes on."""
+        if not self._follower.job:
+            raise error
+        nobody = isinstance(error, BrokenPipeError)
+        goes_on = self._link.call("GET", f"/v1/jobs/{quote(self._id)}")["phase"] != "ended"
+        why = "nobody reads the output any more" if nobody else f"the output cannot be written: {error.strerror}"
+        if goes_on:
+            self._say(f"{why}; job {self._id} goes on; end it with: bide kill {self._id}")
+        elif not nobody:
+            self._say(f"{why}; it is kept, read it with: bide logs {self._id}")
+        return BROKEN_PIPE if nobody else UNWRITABLE
 
     def _report(self) -> int:
         job = self._follower.job
@@ -172,7 +189,7 @@ class Foreground:
             from bide.model.words import ended_how, missing  # noqa: PLC0415 - an ordinary end does not pay for it
 
             if job["reason"] != "exited":
-                complain(f"job {self._id} {ended_how(job)}")
+                self._say(f"job {self._id} {ended_how(job)}")
             if missing(job):
-                complain(f"job {self._id}: {missing(job)}")
+                self._say(f"job {self._id}: {missing(job)}")
         return int(job["status"])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bide.client.http1 import Json
 
 SURVIVED = 1
+_KILL = 9
 
 
 def configure(parser: "Parser") -> None:
@@ -66,7 +67,8 @@ def _tell(killed: "Json", first_signal: str) -> None:
             else f"had ended before ({ended_how(job)})"
         )
     elif job["phase"] == "ended":
-        what = f"{ended_how(job)}; {first_signal} sent to {processes}"
+        then = ", then SIGKILL" if job["signal"] == _KILL and first_signal != signal_name(_KILL) else ""
+        what = f"{ended_how(job)}; {first_signal} sent to {processes}{then}"
     else:
         what = f"still runs; {first_signal} sent to {processes}"
     left = "nothing of it is left" if killed["verified_empty"] else "not everything ended:"

@@ -4,8 +4,9 @@ On a terminal escape sequences other than colours are left out, unless --raw.
 """
 
 from bide.cli.exits import Usage
-from bide.cli.sinks import NAMES, JsonSinks, Sinks
+from bide.cli.sinks import NAMES, JsonSinks, Sinks, as_json
 from bide.cli.terminal import complain, print_json
+from bide.cli.units import parse_whole
 from bide.client.http1 import ERR, OUT, quote
 
 TYPE_CHECKING = False
@@ -26,8 +27,10 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("job", metavar="ID", help="an id or a name")
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the job ends")
     parser.add_argument("--stream", choices=tuple(STREAMS), default="both", help="which output (default: both)")
-    parser.add_argument("--tail", metavar="N", type=int, help="only the last N lines of each stream")
-    parser.add_argument("--since", metavar="OFFSET", type=int, help="from this byte of the stream on; needs --stream")
+    parser.add_argument("--tail", metavar="N", type=parse_whole, help="only the last N lines of each stream")
+    parser.add_argument(
+        "--since", metavar="OFFSET", type=parse_whole, help="from this byte of the stream on; needs --stream"
+    )
     parser.add_argument("--grep", metavar="RE", help="only lines that match")
     parser.add_argument("--raw", action="store_true", help="pass escape sequences through to the terminal")
     parser.examples(
@@ -51,10 +54,12 @@ def execute(args: "Namespace", link: "Link") -> int:
     if args.json and not args.follow:
         return _as_json(args, link, job)
     sinks = (JsonSinks if args.json else Sinks)(raw=args.raw, streams=STREAMS[args.stream])
-    ends = {stream: _copy(args, link, job, stream, sinks) for stream in STREAMS[args.stream]}
-    if args.follow:
-        job = _follow(link, job, sinks, ends)
-    sinks.finish()
+    try:
+        ends = {stream: _copy(args, link, job, stream, sinks) for stream in STREAMS[args.stream]}
+        if args.follow:
+            job = _follow(link, job, sinks, ends)
+    finally:
+        sinks.finish()
     if args.json:
         print_json({"event": "ended", "job": job})
     return 0
@@ -76,14 +81,39 @@ def slices(link: "Link", job: str, stream: int, *, since: int = 0, tail: int | N
     path = f"/v1/jobs/{quote(job)}/output"
     query: dict[str, str | int | None] = {"stream": NAMES[stream], "limit": _READ}
     answer = _read(link, path, query | ({"offset": since} if tail is None else {"tail": tail}))
-    yield answer
     end, at = int(answer.headers["bide-size"]), int(answer.headers["bide-next"])
+    begins = int(answer.headers["bide-offset"])
+    if tail and at - begins == _READ and begins > int(answer.headers["bide-head"]):
+        at = _tail_begins(link, path, query, tail, end)
+    else:
+        yield answer
     while at < end:
         answer = _read(link, path, query | {"offset": at, "limit": min(_READ, end - at)})
         yield answer
         if int(answer.headers["bide-next"]) <= at:
             break
         at = int(answer.headers["bide-next"])
+
+
+def _tail_begins(link: "Link", path: str, query: "dict[str, str | int | None]", lines: int, end: int) -> int:
+    """Where the last lines begin that are too long for one answer: looked for from the end."""
+    at, last = end, True
+    while True:
+        answer = _read(link, path, query | {"offset": max(0, at - _READ), "limit": min(_READ, at)})
+        begins, head = int(answer.headers["bide-offset"]), int(answer.headers["bide-head"])
+        data = answer.take()[: max(0, at - begins)]
+        if last:
+            data = data.removesuffix(b"\n")
+            last = False
+        lines -= data.count(b"\n")
+        if lines <= 0:
+            cut = -1
+            for _ in range(1 - lines):
+                cut = data.index(b"\n", cut + 1)
+            return begins + cut + 1
+        if begins <= head:
+            return begins
+        at = begins
 
 
 def _read(link: "Link", path: str, query: "dict[str, str | int | None]") -> "Answer":
@@ -152,7 +182,7 @@ def _as_json(args: "Namespace", link: "Link", job: "Json") -> int:
         pieces = list(slices(link, job["id"], stream, since=args.since or 0, tail=args.tail))
         first, last = pieces[0].headers, pieces[-1].headers
         answer[NAMES[stream]] = {
-            "text": b"".join(piece.take() for piece in pieces).decode("utf-8", "replace"),
+            **as_json(b"".join(piece.take() for piece in pieces)),
             "offset": int(first["bide-offset"]),
             **{key: int(last[f"bide-{key}"]) for key in ("next", "size", "head")},
         }

@@ -9,6 +9,7 @@ import os
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import parse_instant, seconds_since
+from bide.cli.units import parse_whole
 from bide.client.http1 import quote
 from bide.model.errors import JobNotFound
 from bide.model.sanitize import one_line
@@ -40,7 +41,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--parent", metavar="ID", help="only jobs that were started from this one")
     parser.add_argument("--since", metavar="T", type=parse_instant, help="only jobs created then or later")
     parser.add_argument("--until", metavar="T", type=parse_instant, help="only jobs created before")
-    parser.add_argument("--limit", metavar="N", type=int, help="at most so many")
+    parser.add_argument("--limit", metavar="N", type=parse_whole, help="at most so many")
     parser.add_argument("--before", metavar="CURSOR", help="go on where an earlier list stopped ('next' in --json)")
     parser.examples(
         "bide ls", "bide ls --phase running", "bide ls --reason timed_out --since 1d", "bide ls --all --json"
@@ -118,7 +119,7 @@ def _row(job: "Json") -> tuple[str, ...]:
 
 def _time(job: "Json") -> str:
     if job["phase"] == "ended":
-        return show_duration(job["duration_ms"] or 0)
+        return "-" if job["reason"] == "lost" else show_duration(job["duration_ms"] or 0)
     return show_duration(max(0, 1000 * seconds_since(job["started_at"]))) if job["started_at"] else "-"
 
 

@@ -5,9 +5,9 @@ import sys
 from importlib import import_module
 
 from bide import config
-from bide.cli.exits import BROKEN_PIPE, INTERRUPTED, Usage, status_of
+from bide.cli.exits import BROKEN_PIPE, INTERRUPTED, UNWRITABLE, Usage, status_of
 from bide.cli.parser import Parser
-from bide.cli.terminal import report
+from bide.cli.terminal import complain, report, silence
 from bide.client.blocking import Link
 from bide.model.errors import BideError
 
@@ -63,14 +63,18 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         status = _dispatch(list(words))
         sys.stdout.flush()
     except BideError as error:
-        return _report(error, words)
+        status = _report(error, words)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        if os.isatty(2):
+            os.write(2, b"\n")  # what follows does not belong beside the ^C
+        status = INTERRUPTED
     except BrokenPipeError:
-        _silence_stdout()
-        return BROKEN_PIPE
+        silence(1)
+        status = BROKEN_PIPE
+    except OSError as error:
+        status = _unwritable(error)
     except SystemExit as leave:
-        return leave.code if isinstance(leave.code, int) else 0
+        status = leave.code if isinstance(leave.code, int) else 0
     return status
 
 
@@ -144,9 +148,17 @@ def _report(error: BideError, words: list[str]) -> int:
     own = words[: words.index("--")] if "--" in words else words
     try:
         return report(error, as_json="--json" in own)
-    except BrokenPipeError:
-        _silence_stdout()
+    except OSError:
+        silence(1)
         return status_of(error)
+
+
+def _unwritable(error: OSError) -> int:
+    """Say that the answer cannot be written."""
+    silence(1)
+    what = f"{error.filename!r} cannot be used" if error.filename else "the answer could not be written"
+    complain(f"{what}: {error.strerror or error}")
+    return UNWRITABLE
 
 
 def _prepare_stdio() -> None:
@@ -161,8 +173,3 @@ def _prepare_stdio() -> None:
         setattr(sys, name, stream)
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _silence_stdout() -> None:
-    """Nobody reads stdout; keep the interpreter from complaining about it at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -4,11 +4,12 @@ import os
 import select
 import sys
 
+from bide.cli.table import fit
 from bide.cli.terminal import width
 from bide.cli.times import seconds_since
 from bide.client.blocking import Link
 from bide.client.http1 import quote
-from bide.model.errors import BideError
+from bide.model.errors import BideError, DaemonUnavailable
 from bide.model.sanitize import one_line
 from bide.model.units import show_duration
 from bide.model.words import called, short_status
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from bide.client.http1 import Json
 
 _MOST_JOBS = 20
+_ECHO = 3
+"""Columns left free: a ^C that is echoed at the end of the line must not begin another, which would stay."""
 _CLEAR = "\r\x1b[K"
 
 
@@ -47,7 +50,7 @@ class Progress:
             self._shown = False
 
     def _show(self, line: str) -> None:
-        sys.stderr.write(_CLEAR + one_line(line, width() - 1))
+        sys.stderr.write(_CLEAR + fit(one_line(line), width() - _ECHO))
         sys.stderr.flush()
         self._shown = True
 
@@ -61,8 +64,10 @@ class Progress:
             elapsed = show_duration(1000 * seconds_since(first["started_at"] or first["created_at"]))
             others = f" and {len(active) - 1} more" if len(active) > 1 else ""
             return f"{called(first)}{others} {short_status(first)} {elapsed}  {self._last_line(first)}"
-        except BideError:
+        except DaemonUnavailable:
             return "the daemon is away; waiting for the next one"
+        except BideError as error:
+            return str(error)
 
     def _last_line(self, job: "Json") -> str:
         for stream in ("out", "err"):

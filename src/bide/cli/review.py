@@ -12,6 +12,7 @@ from bide.cli.ask import prompt_words
 from bide.cli.exits import Usage
 from bide.cli.run import here
 from bide.cli.terminal import complain, print_json
+from bide.cli.units import parse_whole
 from bide.cli.wait import wait
 from bide.client.http1 import quote
 from bide.model.errors import BadRequest, BideError
@@ -38,7 +39,9 @@ def configure(parser: "Parser") -> None:
         "--with", dest="clis", metavar="CLI,...", default=",".join(review.REVIEWERS), help="who (default: %(default)s)"
     )
     parser.add_argument("--fix", metavar="CLI", help="let this one fix what was found, then review again")
-    parser.add_argument("--rounds", metavar="N", type=int, default=review.ROUNDS, help="at most so many, 1 to 3")
+    parser.add_argument(
+        "--rounds", metavar="N", type=parse_whole, default=review.ROUNDS, help="at most so many, 1 to 3"
+    )
     parser.add_argument("--managed", action="store_true", help="let them act without asking, if the gate agrees")
     parser.add_argument("--cwd", metavar="DIR", help="run there (default: here)")
     parser.examples(

@@ -12,7 +12,7 @@ from bide.cli import turns
 from bide.cli.exits import TIMED_OUT, Usage
 from bide.cli.parser import key_value, parse_notify
 from bide.cli.terminal import complain, print_json
-from bide.cli.units import parse_ms, parse_size
+from bide.cli.units import parse_ms, parse_number, parse_size, parse_whole
 from bide.model.errors import FolderNotFound
 
 TYPE_CHECKING = False
@@ -107,8 +107,8 @@ def _configure_limits(parser: "Parser") -> None:
         "--on-output-cap", choices=("keep", "kill"), help="past it, keep the newest (default) or end the job"
     )
     limits.add_argument("--memory", metavar="SIZE", type=parse_size, help="memory of the whole tree")
-    limits.add_argument("--cpus", metavar="N", type=float, help="cores it may use, as 1.5")
-    limits.add_argument("--pids", metavar="N", type=int, help="processes and threads of the whole tree")
+    limits.add_argument("--cpus", metavar="N", type=parse_number, help="cores it may use, as 1.5")
+    limits.add_argument("--pids", metavar="N", type=parse_whole, help="processes and threads of the whole tree")
     limits.add_argument("--grace", metavar="D", type=parse_ms, help="between TERM and KILL at a limit (default: 5s)")
 
 
@@ -202,12 +202,20 @@ def _background(args: "Namespace", link: "Link", body: "Json") -> int:
 
         complain(f"job {called(job)} {ended_how(job)}")
     else:
-        print(job["id"])
+        _print_id(job["id"])
         # A key of our own may find the job of our own first attempt.
         said = turns.told(answer | {"joined": answer["joined"] and bool(args.reuse or args.key)})
         if said:
             complain(said)
     return int(job["status"]) if failed else 0
+
+
+def _print_id(job: str) -> None:
+    try:
+        print(job, flush=True)
+    except OSError:
+        complain(f"job {job} was started")
+        raise
 
 
 def _foreground_json(args: "Namespace", link: "Link", body: "Json") -> int:

@@ -11,7 +11,7 @@ from bide.cli.parser import key_value
 from bide.cli.projects import caller, configure_file, maybe_project
 from bide.cli.run import here
 from bide.cli.terminal import complain, print_json
-from bide.cli.units import parse_ms
+from bide.cli.units import parse_ms, parse_whole
 from bide.client.http1 import quote
 from bide.model.words import called, listens_on
 
@@ -39,15 +39,17 @@ def configure(parser: "Parser") -> None:
     start.add_argument("-c", "--command", metavar="TEXT", help="a command for the shell, instead of CMD")
     start.add_argument("--cwd", metavar="DIR", help="run there (default: here)")
     start.add_argument("--env", metavar="K=V", type=key_value, action="append", default=[], help="set a variable")
-    start.add_argument("--port", metavar="N", type=int, help="it listens on this TCP port, and is ready when it does")
+    start.add_argument(
+        "--port", metavar="N", type=parse_whole, help="it listens on this TCP port, and is ready when it does"
+    )
     ready = start.add_mutually_exclusive_group()
     ready.add_argument("--ready-log", metavar="RE", help="it is ready when a line of its output matches")
-    ready.add_argument("--ready-port", metavar="N", type=int, help="it is ready when this TCP port accepts")
+    ready.add_argument("--ready-port", metavar="N", type=parse_whole, help="it is ready when this TCP port accepts")
     ready.add_argument("--ready-http", metavar="URL", help="it is ready when this http URL answers")
     ready.add_argument("--ready-command", metavar="TEXT", help="it is ready when this command exits with 0")
     start.add_argument("--ready-timeout", metavar="D", type=parse_ms, help="wait this long for that (default: 30s)")
     start.add_argument("--restart", choices=("no", "on-failure", "always"), help="start it again when it ends so")
-    start.add_argument("--restarts", metavar="N", type=int, help="give up after so many in a row (default: 10)")
+    start.add_argument("--restarts", metavar="N", type=parse_whole, help="give up after so many in a row (default: 10)")
     other = parser.add_argument_group("stop, restart and logs")
     other.add_argument("--grace", metavar="D", type=parse_ms, help="between TERM and KILL (default: 5s)")
     other.add_argument("-f", "--follow", action="store_true", help="with logs: go on until it ends")

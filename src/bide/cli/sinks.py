@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from codecs import getincrementaldecoder
 
 from bide.cli.terminal import complain, write_all
 from bide.client.http1 import ERR, OUT
@@ -14,6 +13,28 @@ if TYPE_CHECKING:
 
 NAMES = {OUT: "out", ERR: "err"}
 _LONG_NAMES = {OUT: "stdout", ERR: "stderr"}
+
+
+def as_json(data: bytes) -> "dict[str, str]":
+    """Bytes as text, and beside it as they are where the text is not exact."""
+    text = data.decode("utf-8", "replace")
+    if "\ufffd" not in text or text.encode() == data:
+        return {"text": text}
+    from binascii import b2a_base64  # noqa: PLC0415 - only what is no text pays for it
+
+    return {"text": text, "base64": b2a_base64(data, newline=False).decode()}
+
+
+def whole_characters(data: bytes) -> int:
+    """How many of these bytes there are before a character that is cut off at their end."""
+    for back in range(1, min(3, len(data)) + 1):
+        lead = data[-back]
+        if lead >= 0xC0:
+            size = 4 if lead >= 0xF0 else 3 if lead >= 0xE0 else 2
+            return len(data) - back if size > back else len(data)
+        if lead < 0x80:
+            break
+    return len(data)
 
 
 class Sink:
@@ -45,12 +66,21 @@ class Sinks:
         """For these streams only; bytes of another are left out."""
         sys.stdout.flush()
         self._sinks = {stream: Sink(stream, raw=raw) for stream in streams}
+        self._within_line = False
 
     def write(self, stream: int, data: bytes, at: int = 0) -> None:  # noqa: ARG002 - other sinks say where it begins
         """The next bytes of one stream."""
         sink = self._sinks.get(stream)
-        if sink is not None:
+        if sink is not None and data:
             sink.write(data)
+            if os.isatty(stream):
+                self._within_line = not data.endswith(b"\n")
+
+    def end_line(self, *, with_newline: bool = True) -> None:
+        """Whatever is said next begins a line of its own on the terminal."""
+        if self._within_line and with_newline and os.isatty(2):
+            write_all(2, b"\n")
+        self._within_line = False
 
     def dropped(self, stream: int, start: int, end: int) -> None:
         """Say that bytes are missing here."""
@@ -71,17 +101,35 @@ class JsonSinks(Sinks):
     def __init__(self, *, raw: bool, streams: tuple[int, ...] = (OUT, ERR)) -> None:
         """For these streams only."""
         super().__init__(raw=raw, streams=())
-        self._decoders = {stream: getincrementaldecoder("utf-8")("replace") for stream in streams}
+        self._held: dict[int, tuple[bytes, int]] = dict.fromkeys(streams, (b"", 0))
 
     def write(self, stream: int, data: bytes, at: int = 0) -> None:
         """An object with the stream, the offset and the text; a character cut in two comes with its second half."""
-        if data and stream in self._decoders:
-            self._print({"stream": NAMES[stream], "offset": at, "text": self._decoders[stream].decode(data)})
+        if data and stream in self._held:
+            held = self._held[stream][0]
+            data, at = held + data, at - len(held)
+            cut = whole_characters(data)
+            self._tell(stream, data[:cut], at)
+            self._held[stream] = data[cut:], at + cut
 
     def dropped(self, stream: int, start: int, end: int) -> None:
         """An object that says which bytes are missing."""
-        if stream in self._decoders:
+        if stream in self._held:
+            self._flush(stream)
             self._print({"event": "dropped", "stream": NAMES[stream], "from": start, "to": end})
+
+    def finish(self) -> None:
+        """Nothing more comes: not the rest of a character either."""
+        for stream in self._held:
+            self._flush(stream)
+
+    def _flush(self, stream: int) -> None:
+        self._tell(stream, *self._held[stream])
+        self._held[stream] = b"", 0
+
+    def _tell(self, stream: int, data: bytes, at: int) -> None:
+        if data:
+            self._print({"stream": NAMES[stream], "offset": at, **as_json(data)})
 
     def _print(self, value: "dict[str, object]") -> None:
         print(json.dumps(value), flush=True)

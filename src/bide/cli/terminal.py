@@ -37,9 +37,18 @@ def print_json(value: "Mapping[str, object] | Sequence[object]") -> None:
 
 
 def complain(sentence: str) -> None:
-    """One line on stderr, marked as ours."""
+    """One line on stderr, marked as ours; if that cannot be written there is nobody to tell."""
     sys.stdout.flush()
-    print(f"bide: {sentence}", file=sys.stderr, flush=True)
+    try:
+        print(f"bide: {sentence}", file=sys.stderr, flush=True)
+    except OSError:
+        silence(2)
+
+
+def silence(*fds: int) -> None:
+    """Nobody reads these; keep the interpreter from complaining about it at its end."""
+    for fd in fds:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
 
 
 def report(error: "BideError", *, as_json: bool) -> int:

@@ -1,7 +1,7 @@
 """The options of `bide run` that say when a job may start, and whether an equal one will do."""
 
 from bide.cli.exits import Usage
-from bide.cli.units import parse_ms
+from bide.cli.units import parse_ms, parse_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ def configure(parser: "Parser") -> None:
         "turn", "A job that may not start yet is queued; 'bide show' says what it waits for."
     )
     turn.add_argument("--group", metavar="G", help="share this group's limit (see: bide group)")
-    turn.add_argument("--priority", metavar="N", type=int, help="the greater goes first, -1000 to 1000 (default: 0)")
+    turn.add_argument(
+        "--priority", metavar="N", type=parse_whole, help="the greater goes first, -1000 to 1000 (default: 0)"
+    )
     turn.add_argument("--after", metavar="ID", action="append", help="start when this job has succeeded; repeatable")
     turn.add_argument("--after-any", action="store_true", help="with --after: however it ended")
     turn.add_argument("--at", metavar="T", type=parse_start, help="not before: 2026-01-31T08:00, or +10m from now")

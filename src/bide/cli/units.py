@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them."""
+"""Numbers, durations and sizes as people write them."""
 
 import re
 from argparse import ArgumentTypeError
@@ -28,3 +28,22 @@ def parse_size(text: str) -> int:
     if match is None:
         raise ArgumentTypeError(f"{text!r} is not a size; write 512K, 10M, 2G or plain bytes")
     return round(float(match[1]) * _BYTES[match[2].upper()])
+
+
+def parse_whole(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def parse_number(text: str) -> float:
+    """A number that one can reckon with."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not abs(number) < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is not a number")
+    return number

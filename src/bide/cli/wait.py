@@ -2,7 +2,8 @@
 
 The exit status is the job's. With several jobs: for --any that of the first one
 that ended, for --all the first that is not 0. When a condition (--until-...) was
-met it is 0; when the time is up it is 75, and the jobs go on.
+met it is 0; when the jobs ended before that, theirs, or 1 if they ended well. When
+the time is up it is 75, and the jobs go on.
 """
 
 import os
@@ -10,7 +11,7 @@ import time
 
 from bide.cli.exits import TIMED_OUT
 from bide.cli.terminal import complain, print_json
-from bide.cli.units import parse_duration, parse_ms
+from bide.cli.units import parse_duration, parse_ms, parse_whole
 from bide.client.blocking import Gone, Patience
 from bide.model.units import show_duration
 from bide.model.words import called, ended_how, how_to_answer, short_status
@@ -36,7 +37,7 @@ def configure(parser: "Parser") -> None:
     which.add_argument("--all", dest="mode", action="store_const", const="all", help="until all ended (default)")
     parser.add_argument("--timeout", metavar="D", type=parse_ms, help="at most this long, as 90s or 10m")
     parser.add_argument("--until-log", metavar="RE", help="until a line of the output matches")
-    parser.add_argument("--until-port", metavar="N", type=int, help="until this TCP port accepts")
+    parser.add_argument("--until-port", metavar="N", type=parse_whole, help="until this TCP port accepts")
     parser.add_argument("--until-http", metavar="URL", help="until this http URL answers")
     parser.add_argument("--until-input", action="store_true", help="until one of the jobs asks something")
     parser.add_argument("--until-ready", action="store_true", help="until the services are ready")
@@ -104,8 +105,10 @@ def _status(args: "Namespace", waited: "Json") -> int:
         return TIMED_OUT
     if waited["met"] != "ended":
         return 0
-    ended: list[int] = [job["status"] for job in waited["jobs"] if job["phase"] == "ended"]
-    status = ended[0] if args.mode == "any" else next((status for status in ended if status), 0)
+    ended: list[Json] = [job for job in waited["jobs"] if job["phase"] == "ended"]
+    if args.mode == "any":
+        ended = [min(ended, key=lambda job: job["ended_at"])]
+    status: int = next((job["status"] for job in ended if job["status"]), 0)
     return status or (NOT_MET if _has_condition(args) else 0)
 
 
@@ -124,7 +127,8 @@ def _tell(args: "Namespace", waited: "Json") -> None:
         return
     for job in waited["jobs"]:
         if job["phase"] == "ended":
-            print(f"{called(job)} {ended_how(job)}, ran {show_duration(job['duration_ms'] or 0)}")
+            ran = "" if job["reason"] == "lost" else f", ran {show_duration(job['duration_ms'] or 0)}"
+            print(f"{called(job)} {ended_how(job)}{ran}")
     if _has_condition(args):
         complain("the jobs ended before the condition was met")
 

@@ -38,7 +38,7 @@ from bide.model.requests import request_to_json
 from bide.model.retention import Collected
 from bide.model.times import ms, stamp
 from bide.model.until import Until
-from bide.model.waiting import Mode, Waited
+from bide.model.waiting import Mode, Waited, several
 
 
 class RemoteJobs:
@@ -88,7 +88,12 @@ class RemoteJobs:
         timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
     ) -> Waited:
         """See api.Jobs.wait."""
-        body: Json = {"jobs": list(jobs), "mode": str(mode), "until": until_to_json(until), "timeout_ms": ms(timeout)}
+        body: Json = {
+            "jobs": several(jobs),
+            "mode": str(mode),
+            "until": until_to_json(until),
+            "timeout_ms": ms(timeout),
+        }
         return waited_from_json(await self._transport.call("POST", "/v1/wait", body))
 
     async def read(

@@ -69,7 +69,10 @@ def prepare_home(home: str) -> None:
     except OSError as error:
         raise HomeUnusable(home=home, detail=error.strerror or str(error)) from error
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        raise HomeUnusable(home=home, detail="no permission to write in it")
+        read_only = os.statvfs(home).f_flag & os.ST_RDONLY
+        raise HomeUnusable(
+            home=home, detail="its file system is read-only" if read_only else "no permission to write in it"
+        )
 
 
 def ensure_daemon(home: str) -> None:
@@ -189,10 +192,11 @@ def _spawn_detached(home: str, ready: int) -> int:
 def _inherited() -> list[int]:
     """Descriptors above 2 that a child would get: whoever holds their other end must not wait for the daemon."""
     found: list[int] = []
+    beyond = os.sysconf("SC_OPEN_MAX")  # a limit may be lowered below what is open, and spawn refuses to close that
     for name in os.listdir("/proc/self/fd"):
         fd = int(name)
         try:
-            if fd > 2 and os.get_inheritable(fd):
+            if 2 < fd < beyond and os.get_inheritable(fd):
                 found.append(fd)
         except OSError:
             continue

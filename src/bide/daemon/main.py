@@ -12,6 +12,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from asyncio import BaseTransport
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from datetime import timedelta
@@ -50,9 +51,7 @@ def main() -> None:
     os.umask(0o077)
     os.chdir("/")
     try:
-        anyio.run(_serve, home)
-    except HomeBusy as error:
-        _defer_to(error)
+        _serve_or_defer(home)
     except BideError as error:
         _say({"error": error.to_json()})
         sys.exit(1)
@@ -72,28 +71,32 @@ def _home_asked_for(words: list[str]) -> str | None:
             sys.exit("usage: python -m bide.daemon [--home DIR]")
 
 
-def _defer_to(busy: HomeBusy) -> None:
-    """Another process has the home. If it is a daemon that is harmless, and once it serves it is as good as this one."""
-    pid = anyio.run(_serving_pid, busy.facts["home"])
-    if pid is not None:
-        _say({"ready": True, "pid": pid})
-    else:
-        _say({"error": busy.to_json()})
-        sys.exit(1)
+def _serve_or_defer(home: str) -> None:
+    """Serve the home, or leave it to the daemon that does: also if that one is only coming, or just going."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return anyio.run(_serve, home)
+        except HomeBusy as busy:
+            pid = anyio.run(serving_pid, busy)
+            if pid is not None:
+                return _say({"ready": True, "pid": pid})
+            if time.monotonic() > deadline:
+                raise
 
 
-async def _serving_pid(home: str) -> int | None:
-    """The daemon that has this home, once it takes connections; `None` if it is another program that has it."""
+async def serving_pid(busy: HomeBusy) -> int | None:
+    """The daemon that has a home, once it takes connections; `None` once it is gone. Raises `busy` for another program."""
+    home = busy.facts["home"]
     with anyio.move_on_after(_PATIENCE):
-        while True:
-            # Who has the lock writes its pid a moment later; until then it is that of somebody who is gone.
-            pid = _lock_words(home)
-            words = _command_line(pid)
-            if words is not None and b"bide.daemon" not in words:
-                return None
-            if words is not None and await _accepts(home):
+        # Who has the lock writes its pid a moment later; until then it is that of somebody who is gone.
+        while (words := _command_line(pid := _lock_words(home))) is not None:
+            if b"bide.daemon" not in words:
+                raise busy
+            if await _accepts(home):
                 return int(pid)
             await anyio.sleep(_LOOK_AGAIN)
+    await anyio.sleep(_LOOK_AGAIN)
     return None
 
 
@@ -114,12 +117,13 @@ async def _accepts(home: str) -> bool:
 
 
 def _command_line(pid: bytes) -> list[bytes] | None:
-    """The words of a running process; `None` if there is none of this pid."""
+    """The words of a running process; `None` if there is none of this pid, or only what nobody has collected of it."""
     try:
         with open(f"/proc/{int(pid)}/cmdline", "rb") as file:
-            return file.read().split(b"\0")
+            words = file.read()
     except (OSError, ValueError):
         return None
+    return words.split(b"\0") if words else None
 
 
 def _say(value: dict[str, Any]) -> None:

@@ -116,6 +116,13 @@ def _sentence(job: Job, reason: Reason, record: dict[str, Any]) -> str:
     return sentences.get(reason, str)()
 
 
+_REMEDIES = {
+    errno.EACCES: "; it must be a program, or a script that may be executed (chmod +x)",
+    errno.ENOEXEC: "; it must be a program for this machine, or begin with #! and the program that runs it",
+    errno.E2BIG: "; give what is large in a file or by stdin",
+}
+
+
 def _spawn_sentence(job: Job, record: dict[str, Any]) -> str:
     code, stage = record["errno"], record.get("stage", "")
     why = os.strerror(code)
@@ -127,4 +134,4 @@ def _spawn_sentence(job: Job, record: dict[str, Any]) -> str:
         return f"no program is named {job.spec.argv[0]!r}; shell code is given with -c (in Python: as one string)"
     if code == errno.ENOENT:
         return f"no command {job.spec.argv[0]!r} was found; check the spelling and PATH"
-    return f"could not execute {job.spec.argv[0]!r}: {why}"
+    return f"could not execute {job.spec.argv[0]!r}: {why}{_REMEDIES.get(code, '')}"

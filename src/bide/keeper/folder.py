@@ -268,8 +268,12 @@ def read_dropped(path: str) -> datetime | None:
     return instant(int(data)) if data.strip().isdigit() else instant(0)
 
 
+OUTPUTS = ("out", "err", "in")
+"""What an ended job wrote and was given to read."""
+
+
 def remove_output(path: str) -> None:
-    """Delete what an ended job wrote and was given to read; the records stay."""
-    for name in ("out", "err", "in"):
+    """Delete an ended job's output; the records stay."""
+    for name in OUTPUTS:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(f"{path}/{name}")

@@ -54,5 +54,20 @@ def given(body: Mapping[str, object], kinds: Mapping[str, Kind], what: str) -> d
         if key not in kinds:
             raise BadRequest(detail=f"{what} has no field {key!r}; known are {', '.join(kinds)}")
         if value is not None and not kinds[key](value):
-            raise BadRequest(detail=f"field {key!r} of {what} cannot be {value!r}")
+            raise BadRequest(detail=f"field {key!r} of {what} cannot be {value!r}{_wanted(kinds[key])}")
     return {key: value for key, value in body.items() if value is not None}
+
+
+_WANTED: dict[Kind, str] = {
+    is_text: "text",
+    is_flag: "true or false",
+    is_number: f"a number of at most {LARGEST}",
+    is_whole: f"a whole number of at most {LARGEST}",
+    is_texts: "an object whose values are text",
+    is_words: "a list of text",
+    is_object: "an object",
+}
+
+
+def _wanted(kind: Kind) -> str:
+    return f"; it is {_WANTED[kind]}" if kind in _WANTED else ""

@@ -6,9 +6,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.output import Slice
-from bide.model.phase import Descendant
+from bide.model.phase import PHASE_NAMES, Descendant, Reason
 from bide.model.session import Session
 
 
@@ -62,6 +63,13 @@ class Filter(Struct, frozen=True):
     """Created at this time or later."""
     until: datetime | None = None
     """Created before this time."""
+
+
+def check_filter(where: Filter) -> None:
+    """Refuse a filter that no job can ever meet."""
+    for what, value, known in (("phase", where.phase, PHASE_NAMES.values()), ("reason", where.reason, Reason)):
+        if value is not None and value not in list(known):
+            raise BadRequest(detail=f"there is no {what} {value!r}; use {', '.join(known)}")
 
 
 class Group(Struct, frozen=True):

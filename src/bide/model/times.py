@@ -10,7 +10,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 def ms(duration: timedelta | None) -> int | None:
     """A duration in whole milliseconds, rounded up: what is short does not become nothing."""
-    return None if duration is None else -(-duration // _MILLISECOND)
+    return None if duration is None else -(duration // -_MILLISECOND)
 
 
 def from_ms(number: object) -> timedelta | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -40,6 +41,13 @@ def is_over(jobs: list[Job], mode: Mode) -> bool:
     """Whether a wait for the ends of these jobs is over."""
     ended = [isinstance(job.phase, Ended) for job in jobs]
     return all(ended) if mode is Mode.ALL else any(ended)
+
+
+def several(jobs: Sequence[str]) -> list[str]:
+    """The jobs of a wait. Raises BadRequest for a single string, which would be taken for a list of letters."""
+    if isinstance(jobs, str):
+        raise BadRequest(detail=f"wait takes a list of ids or names, not {jobs!r}; write [{jobs!r}]")
+    return list(jobs)
 
 
 def check_wait(ids: list[str], until: Until) -> None:

@@ -188,5 +188,4 @@ async def forget(core: Core, ref: str, why: str = "") -> None:
         raise JobActive(job=job.id)
     if _alive(core, job):
         raise BadRequest(detail=f"descendants of {job.id} still run; end them with kill before forgetting it")
-    await core.settled()
     await forgetting.forget(core, [job.id], now(), why)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from bide.model.request import TAIL_BYTES, Request
 from bide.model.session import job_id
 from bide.model.state import shell_code
 from bide.runtime.core import Core, now
+from bide.runtime.home import NO_ROOM
 from bide.runtime.place import Place, write_whole
 
 
@@ -66,7 +66,7 @@ def argv(core: Core, request: Request, job: JobId) -> tuple[str, ...] | None:
     try:
         _put_beginning(core, place, request, job)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in NO_ROOM:
             raise DiskFull(home=core.home.path) from error
         raise
     if not is_shell or not isinstance(request.command, str):

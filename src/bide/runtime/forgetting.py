@@ -2,7 +2,9 @@
 
 An intention comes first: a list of the jobs in `new`, on disk. Then the rows change, in one commit, and only then do
 files go; at last the list does. A runtime that finds such a list on its start finishes what the rows say was begun, and
-takes back the rest. All of it is done in a thread, which goes on when the caller is gone.
+takes back the rest. On a full disk there is no room for that: then the list is put on a page that a job's folder has
+already, outputs go before the rows change, and what was begun is only ever finished. All of it is done in a thread,
+which goes on when the caller is gone.
 """
 
 from __future__ import annotations
@@ -16,20 +18,32 @@ from datetime import datetime
 
 import anyio.to_thread
 
-from bide.keeper import folder
-from bide.runtime.core import Core
-from bide.runtime.home import Home
+from bide.keeper import folder, room
+from bide.model.errors import DiskFull
+from bide.runtime.core import Core, now
+from bide.runtime.home import NO_ROOM, Home
 from bide.store.store import Store
 
 FORGET = "forget-"
 """What the list of jobs that are being forgotten is called in `new`, before a random word."""
 DROP = "drop-"
 """What the list of jobs whose output is being dropped is called."""
+FREE = "free-"
+"""What the list of jobs that are being forgotten is called if there was no room."""
+LISTS = (FORGET, DROP, FREE)
 
 
 async def forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
-    """Forget these ended jobs: record, output and folder."""
-    await anyio.to_thread.run_sync(_forget, core, ids, at, why)
+    """Forget these ended jobs: record, output and folder. Raises DiskFull if not even their outputs make room for that."""
+    try:
+        await core.settled()
+        await anyio.to_thread.run_sync(_forget, core, ids, at, why)
+    except DiskFull:
+        intention = await anyio.to_thread.run_sync(make_room, core.home, ids)
+        core.keeping.store_again()
+        await core.settled()
+        await anyio.to_thread.run_sync(_forget, core, ids, at, why)
+        os.unlink(intention)
 
 
 def _forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
@@ -42,6 +56,16 @@ def _forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
     _remove(core.home, ids)
     os.unlink(intention)
     core.hub.call_soon(core.keeping.events.ring)
+
+
+def make_room(home: Home, ids: Sequence[str]) -> str:
+    """Begin with the outputs. Raises DiskFull if there is no page for the list."""
+    intention = os.path.join(home.new, FREE + secrets.token_hex(8))
+    if not any(room.turn_page(home.job(job), json.dumps(list(ids)).encode(), intention) for job in ids):
+        raise DiskFull(home=home.path)
+    for job in ids:
+        room.empty_output(home.job(job))
+    return intention
 
 
 def _remove(home: Home, ids: Sequence[str]) -> None:
@@ -67,12 +91,19 @@ def _drop(core: Core, ids: Sequence[str], at: datetime) -> None:
 
 def _intend(home: Home, what: str, ids: Sequence[str]) -> str:
     path = os.path.join(home.new, what + secrets.token_hex(8))
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, json.dumps(list(ids)).encode())
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, json.dumps(list(ids)).encode())
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        if error.errno in NO_ROOM:
+            raise DiskFull(home=home.path) from error
+        raise
     return path
 
 
@@ -83,11 +114,23 @@ def finish(home: Home, store: Store, name: str) -> None:
         ids: list[str] = json.loads(folder.read_small(path) or b"[]")
     except ValueError:
         ids = []  # it was being written, and nothing was begun
-    for job in ids:
-        if name.startswith(FORGET):
-            if store.get(job) is None:
-                folder.remove(home.job(job))
-        elif (at := folder.read_dropped(home.job(job))) is not None:
-            store.past.drop_outputs([job], at).result()
-            folder.remove_output(home.job(job))
+    try:
+        for job in ids:
+            _finish(home, store, name, job)
+    except DiskFull:
+        return  # the next runtime tries again
     os.unlink(path)
+
+
+def _finish(home: Home, store: Store, name: str, job: str) -> None:
+    path = home.job(job)
+    if name.startswith(DROP):
+        if (at := folder.read_dropped(path)) is not None:
+            folder.remove_output(path)
+            store.past.drop_outputs([job], at).result()
+        return
+    if name.startswith(FREE):
+        room.empty_output(path)
+        store.past.forget([job], now(), "").result()
+    if store.get(job) is None:
+        folder.remove(path)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import socket
 import stat
 
 from bide.model.errors import HomeBusy, HomeUnusable
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""The errors of a full disk."""
 
 
 class Home:

@@ -21,9 +21,10 @@ from bide.model.llm.answer import Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions, check_owner
+from bide.model.results import check_filter
 from bide.model.retention import Collected
 from bide.model.until import Until
-from bide.model.waiting import Mode, Waited
+from bide.model.waiting import Mode, Waited, several
 from bide.runtime import (
     ending,
     groups,
@@ -117,7 +118,8 @@ class LocalJobs:
         """See api.Jobs.list."""
         self._check_store()
         self.core.seen.write()
-        await self.core.settled()
+        await self.core.caught_up()
+        check_filter(where)
         where = lineage.resolved(self.core, where)
         page = self.core.store.page(where, limit, before)
         live = self.core.keeping.table.live
@@ -135,7 +137,7 @@ class LocalJobs:
         timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
     ) -> Waited:
         """See api.Jobs.wait."""
-        return await waiting.wait(self.core, list(jobs), mode, until, timeout)
+        return await waiting.wait(self.core, several(jobs), mode, until, timeout)
 
     @with_sound_store
     async def read(

@@ -151,6 +151,15 @@ class Moving:
         for live, phase in unstored:
             self._store_end(live, phase)
 
+    def store_again(self) -> None:
+        """Move the rows that could not be moved before, now that they may be."""
+        for live in list(self.table.live.values()):
+            self._store_again(live)
+
+    def _store_again(self, live: Live) -> None:
+        if live.stored and isinstance(live.job.phase, Ended) and self.table.live.get(live.job.id) is live:
+            self._store_end(live, live.job.phase)
+
     def let_go(self, live: Live) -> None:
         """Hold nothing more for a job."""
         if live.leader_fd >= 0:
@@ -168,7 +177,7 @@ class Moving:
                 log.error("the end of %s is in its folder but not yet in the database: %s", live.job.id, error)
                 if isinstance(error, DatabaseCorrupt):
                     self._renew_store()
-                self.hub.call_later(_STORE_AGAIN, lambda: self._store_end(live, phase))
+                self.hub.call_later(_STORE_AGAIN, lambda: self._store_again(live))
             self.events.ring()
 
         live.stored = True

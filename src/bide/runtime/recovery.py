@@ -11,7 +11,7 @@ from bide.keeper import ends, folder, groups, launch
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
 from bide.runtime import places, spares
-from bide.runtime.forgetting import DROP, FORGET, finish
+from bide.runtime.forgetting import LISTS, finish
 from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
 from bide.runtime.queue import Queue
@@ -112,7 +112,7 @@ def recover(home: Home, keeping: Keeping, queue: Queue) -> None:
     active = keeping.store.active()
     known = {str(job.id) for job in active}
     for name in os.listdir(home.new):
-        if name.startswith((FORGET, DROP)):
+        if name.startswith(LISTS):
             finish(home, keeping.store, name)
         elif name.startswith(spares.PREFIX):
             folder.remove(os.path.join(home.new, name))

@@ -95,7 +95,7 @@ class Retention:
         policy = self._policy if older_than is None else Policy(older_than, older_than, None)
         async with self._one_at_a_time:
             self._core.seen.write()
-            await self._core.settled()
+            await self._core.caught_up()
             look = Look(policy, now(), dry_run, older_than is not None, owner)
             look.left = await _in_thread(self._core.store.past.sums)
             look.held = look.left.bytes + await _in_thread(self._running_bytes)

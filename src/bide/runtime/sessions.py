@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import random
+import shutil
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,7 @@ import anyio
 from msgspec.structs import replace
 
 from bide.api import Filter, SessionEnded, SessionStarted
-from bide.model.errors import BadRequest, BideError, DiskFull, FolderNotFound, JobNotFound
+from bide.model.errors import BadRequest, BideError, FolderNotFound, JobNotFound
 from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.phase import Running
 from bide.model.request import check_env, check_owner
@@ -75,10 +75,9 @@ class LocalSessions:
         try:
             await core.hub.settled(core.places.write(place, new=True))
             await core.hub.settled(core.store.sessions.put(place.row()))
-        except BaseException as error:
+        except BaseException:
             core.places.open.pop(place.id, None)
-            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull(home=core.home.path) from error
+            shutil.rmtree(core.places.folder(place.id), ignore_errors=True)
             raise
 
     def _new_id(self) -> str:

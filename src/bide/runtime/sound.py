@@ -1,4 +1,4 @@
-"""A database that is found damaged is made anew from the folders, and what was asked is done again."""
+"""A database that is found damaged is made anew from the folders, and what was asked is done again. A full disk is said."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from bide.model.errors import DiskFull
 from bide.runtime.core import Core
+from bide.runtime.home import NO_ROOM
 from bide.store.faults import DatabaseCorrupt
 
 
@@ -25,7 +27,10 @@ T = TypeVar("T")
 def with_sound_store(
     verb: Callable[Concatenate[S, P], CoroutineType[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], CoroutineType[Any, Any, T]]:
-    """A verb that meets a damaged database has it made anew from the job folders, and is done again."""
+    """A verb that meets a damaged database has it made anew from the job folders, and is done again.
+
+    Raises DiskFull where there was no room for what it had to write.
+    """
 
     @functools.wraps(verb)
     async def done(self: S, *args: P.args, **options: P.kwargs) -> T:
@@ -34,5 +39,9 @@ def with_sound_store(
         except DatabaseCorrupt:
             self.core.keeping.renew()
             return await verb(self, *args, **options)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise DiskFull(home=self.core.home.path) from error
+            raise
 
     return done

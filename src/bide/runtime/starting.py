@@ -20,7 +20,7 @@ from bide.keeper import folder, groups, holding, launch
 from bide.keeper.groups import Group
 from bide.kinds import base as kinds
 from bide.model.dedup import Policy
-from bide.model.errors import BadRequest, DiskFull, FolderNotFound, NameInUse, QueueFull
+from bide.model.errors import BadRequest, DiskFull, FolderNotFound, InternalError, NameInUse, QueueFull
 from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
 from bide.model.phase import Queued
@@ -151,6 +151,9 @@ def _refusal(core: Core, error: OSError) -> Exception:
         return DiskFull(home=core.home.path)
     if error.errno == errno.E2BIG:
         return BadRequest(detail="the command and its environment are too large")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        what_to_do = "wait for jobs to end, or raise the limit (ulimit -n) and run: bide daemon restart"
+        return InternalError(detail=f"{error.strerror} for another job to be started; {what_to_do}")
     return error
 
 

@@ -14,6 +14,11 @@ class IdTaken(Exception):
     """A job has this id, or had it before it was forgotten."""
 
 
+def is_of_the_schema(error: BaseException | None) -> bool:
+    """Whether a statement of ours found tables that are not as this version, or the file itself, says."""
+    return isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_ERROR
+
+
 def fault(error: sqlite3.Error, path: Path) -> Exception:
     """What a failure of SQLite means to those who do not know of it."""
     # Errors of the Python module itself, such as the use of a closed connection, carry no code.

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bide.api import Filter, Page
+from bide.model.errors import InternalError
 from bide.model.job import Job
 from bide.model.phase import Ended, Running
 from bide.store import moves
-from bide.store.faults import fault
+from bide.store.faults import DatabaseCorrupt, fault, is_of_the_schema
 from bide.store.files import connect, inode, open_database
 from bide.store.outbox import Announcement, OutboxRows
 from bide.store.pages import Place, check_limit, page_query
@@ -209,10 +210,15 @@ class Store:
 
     def probe(self) -> None:
         """Read what is needed at once, so that damage to it shows now. Raises DatabaseCorrupt."""
-        self._rows(QUERIES["active_jobs"], {})
-        self.groups()
-        self.sessions.open()
-        self.owes_answers()
+        try:
+            self._rows(QUERIES["active_jobs"], {})
+            self.groups()
+            self.sessions.open()
+            self.owes_answers()
+        except InternalError as error:
+            if is_of_the_schema(error.__cause__):
+                raise DatabaseCorrupt(str(error)) from error
+            raise
 
     def ended_services(self) -> list[Job]:
         """The newest job of each service that is over."""

@@ -22,7 +22,7 @@ def query_number(query: Mapping[str, str], key: str, default: int | None) -> int
     if key not in query:
         return default
     if not _WHOLE.fullmatch(query[key]):
-        raise BadRequest(detail=f"{key!r} must be a whole number, not {query[key]!r}")
+        raise BadRequest(detail=f"{key!r} must be a whole number of at most 15 digits, not {query[key]!r}")
     return int(query[key])
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bide.client.blocking import Link
 
 KEEPER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "keeper", "bide-keeper")
+MIGRATIONS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "store", "migrations")
+_HEAD = 100
 _LITTLE = 1 << 30
 _TOO_LITTLE = 50 << 20
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "fuse.rclone", "afs", "lustre")
@@ -31,6 +33,7 @@ def home_checks(link: "Link") -> "Iterator[Finding]":
     disk = os.statvfs(folder)
     yield check_space(disk.f_bavail * disk.f_frsize)
     yield check_settings(link.home)
+    yield check_database(os.path.join(link.home, "bide.db"))
     yield check_daemon(link)
     yield check_keeper(KEEPER)
 
@@ -98,6 +101,24 @@ def check_space(free: int) -> Finding:
     if free < _LITTLE:
         return Finding("warn", "disk", f"{show_size(free)} free", "jobs that write much can fill it; use --output-cap")
     return Finding("ok", "disk", f"{show_size(free)} free")
+
+
+def check_database(path: str) -> Finding:
+    """Can this version read it."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD)
+    except FileNotFoundError:
+        return Finding("ok", "database", "made when it is first needed")
+    except OSError as error:
+        return Finding("fail", "database", f"{path} cannot be read: {error.strerror}", "give it back to its owner")
+    if not head.startswith(b"SQLite format 3\0"):
+        return Finding("warn", "database", f"{path} is damaged", "the next daemon rebuilds it from the job folders")
+    found, known = int.from_bytes(head[60:64], "big"), len(os.listdir(MIGRATIONS))
+    if found > known:
+        advice = "upgrade bide, or set BIDE_HOME to another folder"
+        return Finding("fail", "database", f"{path} has schema {found}, and this bide knows up to {known}", advice)
+    return Finding("ok", "database", path)
 
 
 def check_daemon(link: "Link") -> Finding:
