@@ -41,7 +41,7 @@ class Recorder:
         """Finish what ended while nobody was there, record what no row is there for, and be told of what follows."""
         core = self._core
         rows = core.store.llm
-        rows.prune(now() - core.settings.retention.keep_unseen)
+        rows.prune(now() - max(core.settings.retention.keep_unseen, core.settings.llm.keep))
         for job in self._found(rows.unrecorded(list(known.clis()))):
             if job.spec.ask is not None and job.spec.ask.retry_of is not None:
                 rows.move(job.spec.ask.retry_of, job.id, job.spec.ask.attempt).result()
