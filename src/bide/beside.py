@@ -16,6 +16,7 @@ from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.conversation import Conversation
 from bide.model.llm.programs import Health, Models, Process, Program, Upgrade
+from bide.model.llm.steps import SHOWN, Watched
 from bide.model.notice import Level, Message, Outlook, Told
 from bide.model.results import Group, Ran, SessionEnded, SessionStarted
 from bide.model.retention import Collected
@@ -157,6 +158,15 @@ class Llm(Protocol):
 
     async def answer(self, job: str, *, owner: str | None = None) -> Answer:
         """The answer of a request by its job's id, its name or its correlation id; partial while it runs."""
+        ...
+
+    async def watch(
+        self, job: str, *, after: int = 0, limit: int = SHOWN, wait: timedelta = timedelta(0), owner: str | None = None
+    ) -> Watched:
+        """How far a request came after the step of this number; if there is nothing new, wait until there is.
+
+        It returns with what there is, the oldest first, when the request gets further, is over, or `wait` has passed.
+        """
         ...
 
     async def programs(

@@ -49,7 +49,7 @@ async def over(ai: Agent, job: str) -> Json:
         watched = await ai.data("llm_job_watch", jobId=job, afterProgressSeq=seen, waitMs=30_000)
         if watched["job"]["exited"]:
             return (await ai.data("llm_job_result", jobId=job))["result"]
-        seen = watched["progressSeq"]
+        seen = watched["progress"]["nextAfterSeq"]
 
 
 async def test_a_request_is_answered_with_what_the_model_said_and_used(ai: Agent, cli: str) -> None:

@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tests.llm.conftest import Fakes
@@ -14,7 +15,7 @@ from tests.support.gates import Gate
 from tests.support.patience import end_of, eventually
 
 import bide
-from bide.api import Jobs
+from bide.api import Jobs, Upkeep
 from bide.model.errors import BadRequest, BadSettings, ConversationNotFound, HomeBusy, JobForgotten
 from bide.model.llm.answer import Status
 from bide.model.llm.conversation import Conversation
@@ -73,7 +74,7 @@ async def _answers(home: Path, age: timedelta) -> list[str]:
 
 async def _left(home: Path, refs: list[str]) -> list[bool]:
     async with homes.local(home) as jobs:
-        await jobs.gc()
+        await cast("Upkeep", jobs).gc()
         return [one in {job.id for job in (await jobs.list()).jobs} for one in refs]
 
 
@@ -118,7 +119,7 @@ async def test_224_outputs_of_answers_go_last_when_all_hold_too_much(home: Path,
     past.make_older(home, DAY, refs[-1])
     (home / "config.toml").write_text("[retention]\nbytes = '3K'\n")
     async with homes.local(home) as jobs:
-        await jobs.gc()
+        await cast("Upkeep", jobs).gc()
         dropped = [(await jobs.get(one)).output_dropped_at is not None for one in (refs[0], refs[1], refs[3])]
     assert (dropped, len(fakes.started)) == ([False, False, True], 2)
 

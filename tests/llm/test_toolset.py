@@ -173,15 +173,16 @@ async def test_210_213_a_request_is_watched_and_canceled(slow: Gate, ai: Agent) 
     answer = await ai.client.call_tool("llm_job_watch", arguments, progress_callback=hear)
     seen = answer.structured_content
     assert seen is not None
-    assert (seen["phase"], seen["progress"][0]["phase"]) == ("thinking", "thinking")
+    assert (seen["phase"], seen["progress"]["events"][-1]["phase"]) == ("thinking", "thinking")
     assert told[-1] == "claude: thinking"
     assert (await ai.data("llm_job_cancel", jobId=job)) == {"success": True, "jobId": job, "status": "canceled"}
     assert (await ai.data("llm_job_cancel", jobId=job))["reason"] == "Job is already canceled"
     assert (await ai.data("llm_job_cancel", jobId="j0000000000"))["reason"] == "Job not found"
     result = (await ai.data("llm_job_result", jobId=job))["result"]
     assert (result["status"], result["stdoutBytes"] > 0) == ("canceled", True)
-    after = await ai.data("llm_job_watch", jobId=job, afterProgressSeq=result["stdoutBytes"])
-    assert (after["progress"], after["job"]["status"], after["phase"]) == ([], "canceled", "canceled")
+    after = await ai.data("llm_job_watch", jobId=job, afterProgressSeq=seen["progress"]["nextAfterSeq"], waitMs=30_000)
+    assert [one["phase"] for one in after["progress"]["events"]] == ["canceled"]
+    assert (after["job"]["status"], after["phase"]) == ("canceled", "canceled")
     assert slow.path.exists()
 
 

@@ -13,6 +13,7 @@ from bide.kinds.llm.lines import Lines, Whole, below, number, word
 from bide.model.llm.answer import Note, Reading, Tokens
 from bide.model.llm.ask import Ask
 from bide.model.llm.prompt import Prompt
+from bide.model.llm.steps import Progress
 
 NAME = "codex"
 STREAM, TEXT = "json", "text"
@@ -110,11 +111,14 @@ class Stream(Lines):
         kind = found.get("type")
         if kind == "thread.started":
             self._thread = word(found.get("thread_id"))
+            self.step(Progress.THINKING)
         elif kind == "turn.completed":
             self._usage, self._error, self.final = below(found, "usage"), "", True
             self._turns += 1
+            self.step(Progress.FINISHING)
         elif kind == "turn.failed":
             self._error, self.final = word(below(found, "error").get("message")) or "the turn failed", True
+            self.step(Progress.FINISHING)
         elif kind == "error":
             self._error = word(found.get("message")) or "an error without a message"
 
@@ -123,7 +127,9 @@ class Stream(Lines):
             return
         if b'"type":"agent_message"' in line[:200]:
             self._said = line
+            self.step(Progress.ANSWERING)
         elif found := _ITEM.search(line[:300]):
+            self.step(Progress.WORKING)
             used = found[1].decode()
             self._tools[used] = self._tools.get(used, 0) + 1
 

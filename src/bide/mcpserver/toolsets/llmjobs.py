@@ -9,7 +9,8 @@ from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import llmtext
 from bide.model.errors import JobNotFound
 from bide.model.llm.answer import Answer as LlmAnswer
-from bide.model.llm.answer import Status, phase_of
+from bide.model.llm.answer import Status
+from bide.model.llm.steps import KEPT, SHOWN
 from bide.model.output import Stream
 from bide.model.schema import Json, fields, text, whole
 
@@ -77,21 +78,15 @@ async def _text(call: Call, job: str, stream: Stream) -> str:
 
 
 async def watch(call: Call, given: Json) -> Answer:
-    """Wait until a request writes more, or is over; the position in its output counts as progress."""
-    job = await call.own.job(given["jobId"])
-    seen, began = given.get("afterProgressSeq", 0), await call.jobs.llm.answer(job.id)
-    await call.progress(0, f"{began.cli}: {phase_of(began)}")
+    """Wait until a request gets further, or is over."""
+    job = (await call.own.job(given["jobId"])).id
+    seen, limit = given.get("afterProgressSeq", 0), given.get("progressLimit", SHOWN)
     wait = timedelta(milliseconds=given.get("waitMs", 0))
-    await call.jobs.read(began.job.id, offset=seen, limit=1, follow=wait or None)
-    answer = await call.jobs.llm.answer(began.job.id)
-    snapshot, phase = llmtext.snapshot(answer), phase_of(answer)
-    size = snapshot["stdoutBytes"]
-    await call.progress(max(size, 1), f"{answer.cli}: {phase}")
-    events: list[Json] = []
-    if size > seen:
-        events.append({"seq": size, "phase": str(phase), "bytes": size, "toolUses": dict(answer.reading.tools)})
-    body: Json = {"job": snapshot, "phase": str(phase), "capability": "phases"}
-    return _told({**body, "progress": events, "progressSeq": max(size, seen)})
+    found = await call.jobs.llm.watch(job, after=seen, limit=limit, wait=wait)
+    for step in found.steps:
+        await call.progress(step.seq, f"{found.answer.cli}: {llmtext.PHASES[step.phase]}")
+    phase = llmtext.PHASES[found.phase]
+    return _told({"job": llmtext.snapshot(found.answer), "phase": phase, "progress": llmtext.progress(found, seen)})
 
 
 async def cancel(call: Call, given: Json) -> Answer:
@@ -139,13 +134,13 @@ TOOLS = (
     ),
     Tool(
         "llm_job_watch",
-        "Wait, without polling, until a request writes more than was seen, or is over.",
+        "Wait, without polling, until a request gets further than was seen, or is over. To be told of its end alone, give afterProgressSeq 999999999999.",
         fields(
             ("jobId",),
             jobId=_JOB,
-            afterProgressSeq=whole("progressSeq of the last answer", minimum=0),
-            progressLimit=whole("", minimum=1, maximum=64),
-            waitMs=whole("", minimum=0, maximum=30_000),
+            afterProgressSeq=whole("progress.nextAfterSeq of the last answer", minimum=0),
+            progressLimit=whole("at most so many events; 32 if not given", minimum=1, maximum=KEPT),
+            waitMs=whole("how long to wait at most; 0 if not given", minimum=0, maximum=30_000),
         ),
         watch,
         reads_only=True,

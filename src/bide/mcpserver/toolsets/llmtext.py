@@ -5,6 +5,7 @@ from __future__ import annotations
 from bide.model.job import Job
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.programs import Health, Process
+from bide.model.llm.steps import Progress, Step, Watched
 from bide.model.phase import Ended, Queued
 from bide.model.schema import Json
 from bide.model.times import ms, stamp
@@ -54,6 +55,42 @@ def parsed(answer: Answer) -> Json:
         "numTurns": reading.turns,
         "toolUses": dict(reading.tools),
     }
+
+
+PHASES: dict[Progress, str] = {
+    **{phase: str(phase) for phase in Progress},
+    Progress.WORKING: "tool",
+    Progress.ANSWERING: "writing",
+    Progress.FINISHING: "writing",
+}
+"""How far a request is, in the gateway's words."""
+_MESSAGES = {
+    Progress.QUEUED: "Waits for its turn",
+    Progress.STARTING: "The CLI was started",
+    Progress.THINKING: "The model thinks",
+    Progress.WORKING: "The model uses a tool",
+    Progress.ANSWERING: "The model writes",
+    Progress.FINISHING: "The answer is complete",
+}
+_LIFE = (Progress.QUEUED, Progress.STARTING)
+
+
+def progress(found: Watched, after: int) -> Json:
+    """The steps that a request made, and where to go on."""
+    return {
+        "capability": "structured" if found.structured else "activity_only",
+        "events": [_event(step) for step in found.steps],
+        "nextAfterSeq": found.steps[-1].seq if found.steps else after,
+        "lastSeq": found.last,
+        "highWaterSeq": found.last,
+        "hasMore": found.more,
+    }
+
+
+def _event(step: Step) -> Json:
+    kind = "lifecycle" if step.phase in _LIFE else "activity" if step.phase in _MESSAGES else "terminal"
+    message = _MESSAGES.get(step.phase, f"The request is {step.phase}")
+    return {"seq": step.seq, "phase": PHASES[step.phase], "kind": kind, "message": message, "bytes": step.bytes}
 
 
 def common(asked: Asked, given: Json, servers: list[str]) -> Json:

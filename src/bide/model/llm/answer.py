@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from bide.model.job import Job
 from bide.model.llm.approval import Decision
-from bide.model.phase import Ended, Queued, Reason
+from bide.model.phase import Ended, Reason
 
 
 class Fault(StrEnum):
@@ -140,42 +140,6 @@ def status_of(job: Job, reading: Reading) -> Status:
     if end.reason is Reason.LOST:
         return Status.ORPHANED
     return Status.COMPLETED if end.success else Status.FAILED
-
-
-class Progress(StrEnum):
-    """How far a request is, as far as its output tells."""
-
-    QUEUED = "queued"
-    STARTING = "starting"
-    """It runs and has said nothing that can be read."""
-    THINKING = "thinking"
-    """It has told of its conversation or model, and of nothing else."""
-    WORKING = "working"
-    """It has used tools."""
-    ANSWERING = "answering"
-    """It has said something."""
-    FINISHING = "finishing"
-    """It has said all, and has not left yet."""
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELED = "canceled"
-    ORPHANED = "orphaned"
-
-
-def phase_of(answer: Answer) -> Progress:
-    """How far it is."""
-    if answer.status is not Status.RUNNING:
-        return Progress(str(answer.status))
-    if isinstance(answer.job.phase, Queued):
-        return Progress.QUEUED
-    reading = answer.reading
-    told = (
-        (Progress.FINISHING, reading.final),
-        (Progress.ANSWERING, reading.text),
-        (Progress.WORKING, reading.tools),
-        (Progress.THINKING, reading.conversation or reading.model),
-    )
-    return next((phase for phase, sign in told if sign), Progress.STARTING)
 
 
 def code_of(job: Job) -> int | None:

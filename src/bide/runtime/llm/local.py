@@ -19,11 +19,12 @@ from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.choices import group_of
 from bide.model.llm.programs import Health, Models, Process, Program, Upgrade
+from bide.model.llm.steps import SHOWN, Watched
 from bide.model.request import Request
 from bide.runtime import starting
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
-from bide.runtime.llm import asking, gate, lingering, processes, turns
+from bide.runtime.llm import asking, gate, lingering, processes, turns, watching
 from bide.runtime.llm import programs as found_programs
 from bide.runtime.llm.asking import Desk
 from bide.runtime.llm.conversations import LocalConversations
@@ -74,6 +75,15 @@ class LocalLlm:
         answer = await self._retrying.answer(self._core.with_facts(found))
         self._core.seen.mark(answer.job)
         return answer
+
+    async def watch(
+        self, job: str, *, after: int = 0, limit: int = SHOWN, wait: timedelta = timedelta(0), owner: str | None = None
+    ) -> Watched:
+        """See beside.Llm.watch."""
+        found = self._find(job, owner).id
+        told = await watching.watch(self._core, self._retrying, found, after=after, limit=limit, wait=wait)
+        self._core.seen.mark(told.answer.job)
+        return told
 
     def _find(self, ref: str, owner: str | None) -> Job:
         try:
