@@ -11,7 +11,7 @@ from tests.support.gates import Gate
 
 from bide.api import Jobs
 from bide.kinds.llm.known import named
-from bide.runtime.llm.programs import Programs
+from bide.runtime.llm.programs import PROBE, Programs, Said, login
 from bide.runtime.local import LocalJobs
 
 SLOW = """#!/bin/sh
@@ -60,3 +60,26 @@ async def test_nobody_waits_for_a_cli_that_another_asked_for(local: Jobs, gate: 
         with anyio.fail_after(20):
             assert (await found.find(named("claude"), os.environ)).version != ""
         open_for_both(gate)
+
+
+async def test_247_whoever_wants_to_know_the_version_does_not_wait_longer_than_five_seconds(
+    local: Jobs, gate: Gate, slow_gemini: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert slow_gemini.exists()
+    assert timedelta(seconds=5) == PROBE
+    monkeypatch.setattr("bide.runtime.llm.programs.PROBE", timedelta(milliseconds=200))
+    with anyio.fail_after(20):
+        (found,) = await local.llm.programs("gemini", login=True)
+    assert (found.installed, found.version, found.login) == (True, "", "unknown")
+    assert found.hint == "it did not say its version within 0.2 s; try it by hand"
+    async with anyio.create_task_group() as group:
+        group.start_soon(local.llm.ask, "gemini", "hello")
+        with anyio.fail_after(20):
+            assert (await local.llm.programs("gemini"))[0].version == ""
+        group.cancel_scope.cancel()
+        open_for_both(gate)
+
+
+def test_247_a_login_that_nobody_told_of_in_time_is_not_a_missing_one() -> None:
+    assert login(named("claude"), Said(124, ""), {}) == "unknown"
+    assert login(named("claude"), Said(1, ""), {}) == "not_authenticated"

@@ -49,7 +49,7 @@ def _programs(args: "Namespace", link: "Link") -> "Json":
 
 def _show_programs(found: "Json") -> None:
     rows = [
-        [one["cli"], one_line(one["version"]) or ("yes" if one["installed"] else "not installed"), _login(one)]
+        [one["cli"], one_line(one["version"]) or ("unknown" if one["installed"] else "not installed"), _login(one)]
         for one in found["programs"]
     ]
     _print(["CLI", "VERSION", "LOGIN"], rows)
@@ -60,7 +60,8 @@ def _print(head: list[str], rows: list[list[str]]) -> None:
 
 
 def _login(one: "Json") -> str:
-    return str(one["login"]) if one["installed"] else str(one["hint"])
+    told = [one["login"]] if one["installed"] else []
+    return "; ".join([*told, *([one["hint"]] if one["hint"] else [])])
 
 
 def _models(args: "Namespace", link: "Link") -> "Json":
@@ -114,7 +115,7 @@ def _doctor(args: "Namespace", link: "Link") -> "Json":
     """What a program can act on; `next_actions` always says something."""
     programs = _programs(args, link)["programs"]
     logging = _vibe_logging()
-    actions = [f"{one['cli']}: {one['hint']}" for one in programs if not one["installed"]]
+    actions = [f"{one['cli']}: {one['hint']}" for one in programs if one["hint"]]
     actions += [f"log in to {one['cli']}" for one in programs if one["login"] == "not_authenticated"]
     if logging is False:
         actions.append("set [session_logging] enabled = true in Vibe's config.toml: without it nothing can be resumed")
@@ -168,7 +169,9 @@ def _vibe_logging() -> "bool | None":
 def _show_doctor(found: "Json") -> None:
     for name, one in found["providers"].items():
         rest = "" if one["circuit_breaker"] == "closed" else f", {one['circuit_breaker']} after failures"
-        print(f"{name}: {one_line(one['version'] or 'not installed')}, {one['login_status']}{rest}")
+        print(
+            f"{name}: {one_line(one['version'] or ('version unknown' if one['cli_available'] else 'not installed'))}, {one['login_status']}{rest}"
+        )
     for action in found["next_actions"]:
         print(f"next: {one_line(action)}")
 

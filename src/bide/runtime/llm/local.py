@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import anyio
 
 from bide.kinds.llm import known
-from bide.kinds.llm.base import Cli
+from bide.kinds.llm.base import Cli, Installed
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
 from bide.model.llm import caches
@@ -28,7 +28,7 @@ from bide.runtime.llm import asking, gate, lingering, processes, turns, watching
 from bide.runtime.llm import programs as found_programs
 from bide.runtime.llm.asking import Desk
 from bide.runtime.llm.conversations import LocalConversations
-from bide.runtime.llm.programs import OWNER, Programs, search_path
+from bide.runtime.llm.programs import OWNER, Programs, Said, search_path
 from bide.runtime.llm.recording import Recorder
 from bide.runtime.llm.retrying import Retrying
 from bide.runtime.llm.worktrees import Worktrees
@@ -110,17 +110,26 @@ class LocalLlm:
         return tuple(found[one.name] for one in wanted)
 
     async def _program(self, cli: Cli, env: Mapping[str, str], *, login: bool) -> Program:
-        installed = await self._programs.find(cli, env)
-        if installed.path is None:
+        path = shutil.which(cli.program, path=search_path(env))
+        if path is None:
             return Program(cli.name, installed=False, hint=cli.install)
-        state = "not_checked"
-        if login:
-            state = await self._login(cli, installed.path, env)
-        return Program(cli.name, installed=True, path=installed.path, version=installed.version, login=state)
+        found: list[Installed] = []
+        said: list[Said] = []
 
-    async def _login(self, cli: Cli, path: str, env: Mapping[str, str]) -> str:
-        said = None if cli.login is None else await self._programs.ask((path, *cli.login), env)
-        return found_programs.login(cli, said, env)
+        async def look() -> None:
+            found.append(await self._programs.find(cli, env, found_programs.PROBE))
+
+        async def log_in(words: tuple[str, ...]) -> None:
+            said.append(await self._programs.ask((path, *words), env, found_programs.PROBE))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(look)
+            if login and cli.login is not None:
+                group.start_soon(log_in, cli.login)
+        state = found_programs.login(cli, said[0] if said else None, env) if login else "not_checked"
+        version = found[0].version
+        hint = "" if version else f"it did not say its version within {found_programs.PROBE.total_seconds():g} s; try it by hand"
+        return Program(cli.name, installed=True, path=path, version=version, login=state, hint=hint)
 
     async def health(self) -> tuple[Health, ...]:
         """See beside.Llm.health."""

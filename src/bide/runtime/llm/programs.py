@@ -23,8 +23,10 @@ from bide.runtime.core import Core
 from bide.runtime.reading import slice_at
 
 OWNER = "bide"
-_PATIENCE = timedelta(seconds=30)
-"""Gemini CLI needs 8 s for its version on a busy machine."""
+PATIENCE = timedelta(seconds=30)
+"""What a request waits for: its words depend on what the CLI says. Gemini CLI needs 8 s for that on a busy machine."""
+PROBE = timedelta(seconds=5)
+"""What whoever only wants to know waits for."""
 _LATE = 124
 _READ = 256 * 1024
 _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]+)")
@@ -41,35 +43,42 @@ class Said(Struct, frozen=True):
 class Programs:
     """What was found so far. A program that is replaced is asked again, and so is one that did not answer in time."""
 
-    def __init__(self, core: Core, patience: timedelta = _PATIENCE) -> None:
+    def __init__(self, core: Core, patience: timedelta = PATIENCE) -> None:
         """Nothing was asked yet."""
         self._core = core
         self._patience = patience
         self._known: dict[tuple[str, str, int, int], Installed] = {}
         self._asking: dict[tuple[str, str, int, int], anyio.Lock] = {}
 
-    async def find(self, cli: Cli, env: Mapping[str, str]) -> Installed:
-        """The CLI as it is installed for somebody with this environment."""
+    async def find(self, cli: Cli, env: Mapping[str, str], patience: timedelta | None = None) -> Installed:
+        """The CLI as it is installed for somebody with this environment; without a version if it does not say in time."""
         path = shutil.which(cli.program, path=search_path(env))
         if path is None:
             return Installed(cli.name)
-        found = os.stat(path)
+        found, most = os.stat(path), patience or self._patience
         key = (cli.name, path, found.st_mtime_ns, found.st_size)
-        async with self._asking.setdefault(key, anyio.Lock()):
+        asking = self._asking.setdefault(key, anyio.Lock())
+        with anyio.move_on_after(most.total_seconds()) as scope:
+            await asking.acquire()
+        if scope.cancelled_caught:
+            return Installed(cli.name, path)
+        try:
             known = self._known.get(key)
             if known is not None:
                 return known
-            installed, answered = await self._look(cli, path, env)
+            installed, answered = await self._look(cli, path, env, most)
             if answered:
                 self._known[key] = installed
             return installed
+        finally:
+            asking.release()
 
-    async def _look(self, cli: Cli, path: str, env: Mapping[str, str]) -> tuple[Installed, bool]:
+    async def _look(self, cli: Cli, path: str, env: Mapping[str, str], patience: timedelta) -> tuple[Installed, bool]:
         """What it says of itself, and whether it did in time."""
         said: dict[str, Said] = {}
 
         async def look(what: str, words: tuple[str, ...]) -> None:
-            said[what] = await self.ask((path, *words), env)
+            said[what] = await self.ask((path, *words), env, patience)
 
         async with anyio.create_task_group() as group:
             group.start_soon(look, "version", ("--version",))
@@ -79,9 +88,9 @@ class Programs:
         installed = Installed(cli.name, path, version if said["version"].status == 0 else "", flags)
         return installed, all(one.status != _LATE for one in said.values())
 
-    async def ask(self, command: tuple[str, ...], env: Mapping[str, str]) -> Said:
+    async def ask(self, command: tuple[str, ...], env: Mapping[str, str], patience: timedelta | None = None) -> Said:
         """Run something short and take what it wrote to stdout."""
-        core = self._core
+        core, most = self._core, patience or self._patience
         request = Request(
             command,
             cwd=core.home.path,
@@ -89,8 +98,8 @@ class Programs:
             env_defaults=False,
             owner=OWNER,
             label="llm",
-            limits=Limits(timeout=self._patience, output_bytes=_READ, grace=timedelta(seconds=1)),
-            deadline=self._patience * 2,
+            limits=Limits(timeout=most, output_bytes=_READ, grace=timedelta(seconds=1)),
+            deadline=most * 2,
         )
         job = (await starting.run(core, request)).job
         try:
@@ -119,10 +128,10 @@ def search_path(env: Mapping[str, str]) -> str:
 
 
 def login(cli: Cli, said: Said | None, env: Mapping[str, str]) -> str:
-    """`authenticated`, `not_authenticated`, or `unknown` for one that cannot be asked."""
+    """`authenticated`, `not_authenticated`, or `unknown` for one that cannot be asked, or did not say in time."""
     if any(env.get(key) for key in cli.keys):
         return "authenticated"
-    if said is None:
+    if said is None or said.status == _LATE:
         return "unknown"
     return "authenticated" if said.status == 0 else "not_authenticated"
 
