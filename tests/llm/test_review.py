@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.shell import Shell
 from tests.llm.conftest import Fakes
-from tests.mcpserver.clients import Agent, agent, text_of
+from tests.mcpserver.clients import Agent, agent, text_of, texts_of
 from tests.support.gates import Gate
 
 from bide.api import Jobs
@@ -179,7 +179,7 @@ def test_252_bide_review_reviews_fixes_and_reviews_again(home: Path, tmp_path: P
 
 async def test_ask_of_the_core_toolset_is_one_tool_for_all(ai: Agent, fakes: Fakes) -> None:
     answer = await ai.ask("ask", cli="claude", prompt="hello")
-    assert text_of(answer) == "you said: hello"
+    assert texts_of(answer) == ["you said: hello", "resume: c-1"]
     assert answer.structured_content is not None
     assert answer.structured_content["resume"] == "c-1"
     again = await ai.data("ask", cli="mistral", prompt="and?", resume="c-1")
@@ -189,5 +189,8 @@ async def test_ask_of_the_core_toolset_is_one_tool_for_all(ai: Agent, fakes: Fak
     assert (refused.is_error, "set enabled = true under [llm]" in text_of(refused)) == (True, True)
     later = await ai.data("ask", cli="codex", prompt="later", background=True)
     assert later["status"] in ("running", "completed")
-    assert (await ai.data("await", jobs=[later["job"]]))["phase"] == "ended"
+    awaited = await ai.ask("await", jobs=[later["job"]])
+    assert awaited.structured_content is not None
+    assert awaited.structured_content["answer"] == {"status": "completed", "text": "you said: later", "resume": "c-1"}
+    assert ("you said: later" in text_of(awaited), "thread.started" in text_of(awaited)) == (True, False)
     assert (await ai.data("ask", cli="codex", prompt="later"))["job"] == later["job"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.llm.conftest import PROGRAMS, Fakes
-from tests.mcpserver.clients import Agent, agent, text_of
+from tests.mcpserver.clients import Agent, agent, texts_of
 from tests.support import homes
 from tests.support.gates import Gate
 from tests.support.patience import eventually
@@ -70,9 +70,10 @@ async def test_185_191_195_what_cannot_be_meant_is_refused_in_the_words_of_the_s
 
 async def test_200_an_answer_in_time_is_plain(ai: Agent, fakes: Fakes) -> None:
     answer = await ai.ask("claude_request", prompt="hello", correlationId="mine")
-    assert text_of(answer) == "you said: hello"
     data = answer.structured_content
     assert data is not None
+    assert texts_of(answer) == ["you said: hello", f"[gateway] jobId={data['jobId']} sessionId=c-1"]
+    assert (data["response"], "text" in data["parsed"]) == ("you said: hello", False)
     assert (data["success"], data["exitCode"], data["sessionId"], data["correlationId"]) == (True, 0, "c-1", "mine")
     assert data["mcpServers"] == {"requested": ["sqry"]}
     assert data["parsed"]["usage"]["cacheReadTokens"] == 100
@@ -116,7 +117,7 @@ async def test_194_an_async_request_answers_at_once(slow: Gate, ai: Agent) -> No
 async def test_201_203_past_the_deadline_it_is_deferred_and_fetched_later(slow: Gate, ai: Agent) -> None:
     data = await ai.data("codex_request", prompt="hello")
     names = {"status", "jobId", "cli", "correlationId", "message", "sessionId", "pollWith", "fetchWith", "cancelWith"}
-    assert names | {"collectWith", "approval", "mcpServers"} == set(data)
+    assert names | {"collectWith", "watchWith", "approval", "mcpServers"} == set(data)
     assert data["status"] == "deferred"
     assert data["message"] == (
         "Execution exceeded sync deadline (50ms). Poll with llm_job_status, fetch with llm_job_result."
@@ -199,7 +200,7 @@ async def test_216_a_failure_is_an_error_with_its_category(ai: Agent, fakes: Fak
     data = answer.structured_content
     assert data is not None
     assert (answer.is_error, data["exitCode"], data["errorCategory"]) == (True, 127, "spawn_error")
-    assert "docs.x.ai" in text_of(answer)
+    assert "docs.x.ai" in texts_of(answer)[0]
 
 
 async def test_another_clients_request_is_not_found(jobs_here: Jobs, ai: Agent, fakes: Fakes, tmp_path: Path) -> None:

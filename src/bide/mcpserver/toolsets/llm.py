@@ -8,6 +8,7 @@ from functools import partial
 
 from msgspec.structs import asdict
 
+from bide.mcpserver.answers import beside, spoken
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import llmjobs, llmreview, llmsessions, llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS, SERVERS, asked, schema
@@ -60,13 +61,14 @@ async def request(cli: str, call: Call, given: Json) -> Answer:
         "exitCode": answer.exit_code,
         "response": said,
         **llmtext.common(found, given, SERVERS),
-        "parsed": llmtext.parsed(answer),
+        "parsed": {key: value for key, value in llmtext.parsed(answer).items() if key != "text"},
     }
+    aside = "\n".join([*beside(answer), f"[gateway] jobId={found.job.id} sessionId={data['sessionId']}"])
     if answer.status is Status.COMPLETED:
-        return Answer(said or "\n".join(note.message for note in answer.notes) or "(no answer)", data)
+        return Answer(spoken(answer, said), data, aside=aside)
     data["error"] = {"code": str(answer.fault) or str(answer.status), "message": answer.error}
     data["errorCategory"] = str(answer.fault)
-    return Answer(answer.error, data, is_error=True)
+    return Answer(spoken(answer, said), data, is_error=True, aside=aside)
 
 
 async def request_async(cli: str, call: Call, given: Json) -> Answer:

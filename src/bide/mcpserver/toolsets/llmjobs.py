@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from bide.mcpserver.tool import Answer, Call, Tool
+from msgspec.structs import replace
+
+from bide.mcpserver.tool import Answer, Call, Tool, refusal
 from bide.mcpserver.toolsets import llmtext
-from bide.model.errors import JobNotFound
+from bide.model.errors import BideError, JobForgotten, JobNotFound
 from bide.model.llm.answer import Answer as LlmAnswer
 from bide.model.llm.answer import Status
 from bide.model.llm.steps import KEPT, SHOWN
@@ -38,10 +40,11 @@ async def result(call: Call, given: Json) -> Answer:
 
 async def request_result(call: Call, given: Json) -> Answer:
     """The same, by the caller's own word for it."""
-    answer = await call.jobs.llm.answer(given["correlationId"], owner=call.caller.owner)
+    asked = given["correlationId"]
+    answer = await call.jobs.llm.answer(asked, owner=call.caller.owner)
     if answer.job.owner != call.caller.owner:
-        raise JobNotFound(job=given["correlationId"])
-    return await _result(call, answer, given)
+        raise JobNotFound(job=asked)
+    return await _result(call, replace(answer, correlation_id=asked), given)
 
 
 async def _result(call: Call, answer: LlmAnswer, given: Json) -> Answer:
@@ -110,6 +113,15 @@ async def health(call: Call, _: Json) -> Answer:
     return _told({"jobs": rows, "running": len(rows), "clis": clis, "persistence": persistence})
 
 
+def _unknown(error: BideError) -> Answer:
+    """What is not there, and how to come by it all the same."""
+    if not isinstance(error, JobNotFound) or isinstance(error, JobForgotten):
+        return refusal(error)
+    said = f"no request of yours is known as {error.facts['job']!r}"
+    message = f"{said}; make it again, and if an equal one runs or was answered lately, it is joined and not run twice"
+    return Answer(message, {"error": {"code": error.code, "message": message}}, is_error=True)
+
+
 _JOB = text("the id of a request")
 _PAGE: dict[str, Json] = {
     "maxChars": whole("of each stream; the last ones if there are more", minimum=1000, maximum=2_000_000),
@@ -117,13 +129,21 @@ _PAGE: dict[str, Json] = {
     "stderrOffsetChars": whole("", minimum=0),
 }
 TOOLS = (
-    Tool("llm_job_status", "Where a request is.", fields(("jobId",), jobId=_JOB), status, reads_only=True),
+    Tool(
+        "llm_job_status",
+        "Where a request is.",
+        fields(("jobId",), jobId=_JOB),
+        status,
+        reads_only=True,
+        refuse=_unknown,
+    ),
     Tool(
         "llm_job_result",
         "What a request wrote, whatever became of it; partial while it runs. `parsed.text` is the answer.",
         fields(("jobId",), jobId=_JOB, **_PAGE),
         result,
         reads_only=True,
+        refuse=_unknown,
     ),
     Tool(
         "llm_request_result",
@@ -131,6 +151,7 @@ TOOLS = (
         fields(("correlationId",), correlationId=text(), **_PAGE),
         request_result,
         reads_only=True,
+        refuse=_unknown,
     ),
     Tool(
         "llm_job_watch",
@@ -144,6 +165,7 @@ TOOLS = (
         ),
         watch,
         reads_only=True,
+        refuse=_unknown,
     ),
     Tool(
         "llm_job_cancel",

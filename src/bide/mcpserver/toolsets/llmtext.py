@@ -139,6 +139,7 @@ def deferred(asked: Asked, given: Json, servers: list[str]) -> Json:
         "fetchWith": "llm_job_result",
         "collectWith": "llm_job_result",
         "cancelWith": "llm_job_cancel",
+        "watchWith": "llm_job_watch",
     }
 
 

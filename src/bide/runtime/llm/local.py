@@ -128,7 +128,11 @@ class LocalLlm:
                 group.start_soon(log_in, cli.login)
         state = found_programs.login(cli, said[0] if said else None, env) if login else "not_checked"
         version = found[0].version
-        hint = "" if version else f"it did not say its version within {found_programs.PROBE.total_seconds():g} s; try it by hand"
+        hint = (
+            ""
+            if version
+            else f"it did not say its version within {found_programs.PROBE.total_seconds():g} s; try it by hand"
+        )
         return Program(cli.name, installed=True, path=path, version=version, login=state, hint=hint)
 
     async def health(self) -> tuple[Health, ...]:
