@@ -130,10 +130,11 @@ async def test_252_a_review_that_takes_long_is_collected_and_goes_into_another_r
         first = await ai.data("llm_review", prompt="look", clis=["claude"], waitMs=0)
         assert (first["verdict"], "reviewId" in first["next"]) == ("running", True)
         gate.open()
-        second = await ai.data("llm_review", reviewId=first["reviewId"], clis=["claude"])
+        second = await ai.data("llm_review", reviewId=first["reviewId"])
         assert (second["verdict"], second["votes"][0]["jobId"]) == ("conditional", first["votes"][0]["jobId"])
         gate.open()
-        third = await ai.data("llm_review", reviewId=first["reviewId"], clis=["claude"], prompt="look", round=3)
+        third = await ai.data("llm_review", reviewId=first["reviewId"], prompt="look", round=3)
+        assert [vote["cli"] for vote in third["votes"]] == ["claude"]
         assert "last round" in third["next"]
         assert third["votes"][0]["jobId"] != first["votes"][0]["jobId"]
     assert "This is round 3" in fakes.started[-1]["argv"][1]
@@ -145,6 +146,7 @@ async def test_a_review_needs_something_to_review(ai: Agent) -> None:
         ({"prompt": "x", "round": 4}, "'round' must be at most 3"),
         ({"prompt": "x", "clis": ["chatgpt"]}, "clis"),
         ({"prompt": "x", "clis": ["claude", "claude"]}, "each reviewer once"),
+        ({"reviewId": "nothing"}, "nobody was asked in round 1 of a review 'nothing' of yours; give a prompt to ask"),
     ):
         answer = await ai.ask("llm_review", **arguments)
         assert answer.is_error
@@ -154,6 +156,7 @@ async def test_a_review_needs_something_to_review(ai: Agent) -> None:
 async def test_a_reviewer_that_was_never_asked_is_missing(ai: Agent) -> None:
     found = await ai.data("llm_review", reviewId="nothing", clis=["claude"])
     assert (found["verdict"], found["votes"][0]["verdict"]) == ("none", "missing")
+    assert found["votes"][0]["error"] == "claude was not asked in this round; give the prompt to ask it"
 
 
 def test_252_bide_review_reviews_fixes_and_reviews_again(home: Path, tmp_path: Path, fakes: Fakes) -> None:

@@ -1,11 +1,13 @@
 """What an agent gets to read of another LLM's answer: complete as text and as data, and nothing it need not read."""
 
+import hashlib
+import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, TextResourceContents
 from tests.llm.conftest import Fakes
 from tests.mcpserver.clients import Agent, agent, texts_of
 from tests.support import homes
@@ -13,6 +15,7 @@ from tests.support.patience import end_of, eventually
 
 from bide.api import Jobs
 from bide.mcpserver.answers import answered
+from bide.model.errors import BadRequest
 from bide.model.schema import Json
 
 
@@ -128,3 +131,33 @@ async def test_who_awaits_an_attempt_whose_line_failed_is_told_what_goes_on(
 async def test_a_resource_that_is_none_is_said_with_those_that_there_are(ai: Agent) -> None:
     with pytest.raises(Exception, match=r"there are cache_state://global, cache_state://session/\{id\}"):
         await ai.client.read_resource("cache_state://nothing")
+
+
+async def test_236_238_the_hash_of_the_stable_prefix_is_told_and_leads_to_its_figures(ai: Agent) -> None:
+    parts = {"system": "be brief", "context": "a spec", "task": "look"}
+    told = [
+        (await ai.data(f"{cli}_request", promptParts={**parts, "task": task}))["stablePrefix"]
+        for cli, task in (("claude", "look"), ("codex", "look"), ("claude", "look again"))
+    ]
+    assert told[0] == {"hash": hashlib.sha256(b"be brief\n\na spec").hexdigest(), "tokens": 4}
+    assert told[0] == told[1] == told[2]
+
+    async def counted() -> bool:
+        found = await ai.client.read_resource(f"cache_state://prefix/{told[0]['hash']}")
+        assert isinstance(found.contents[0], TextResourceContents)
+        return json.loads(found.contents[0].text)["requestCount"] == 3
+
+    await eventually(counted)
+
+
+async def test_243_who_is_told_to_cache_and_cannot_be_says_so(ai: Agent) -> None:
+    parts = {"system": "be brief", "task": "look", "cacheControl": {"system": True}}
+    told = await ai.data("codex_request", promptParts=parts)
+    assert [one["code"] for one in told["warnings"]] == ["cache_control_ignored"]
+    assert "warnings" not in await ai.data("claude_request", promptParts=parts)
+
+
+async def test_full_automation_is_refused_where_nobody_would_hear_of_it(jobs: Jobs, fakes: Fakes) -> None:
+    with pytest.raises(BadRequest, match="full automation is Codex's; for claude use approvalStrategy mcp_managed"):
+        await jobs.llm.ask("claude", "hi", full_auto=True)
+    assert fakes.started == []

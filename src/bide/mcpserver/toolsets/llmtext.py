@@ -117,6 +117,8 @@ def common(asked: Asked, given: Json, servers: list[str]) -> Json:
     facts = answer.job.spec.ask
     if facts is not None and facts.worktree is not None:
         body["worktree"] = facts.worktree
+    if facts is not None and "promptParts" in given:
+        body["stablePrefix"] = {"hash": facts.prefix_hash, "tokens": facts.prefix_tokens}
     if answer.cli == "gemini":
         body["resumable"] = "sessionId" in given
     return body

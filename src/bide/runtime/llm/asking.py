@@ -80,6 +80,7 @@ async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Ask
     ran = await starting.run(core, request)
     answer, deferred = await _settled(core, desk.retrying, ran, request, began)
     if ran.joined and (ran.job.key is None or ran.job.key != key):
+        recorder.remember(ran.job.owner, facts, str(answer.job.id))
         await recorder.joined(answer.job, facts)
         recorder.remove(facts.files)
     await recorder.began(ran.job)
@@ -143,6 +144,9 @@ async def _settled(core: Core, retrying: Retrying, ran: Ran, request: Request, b
 def _cached(asked: Ask, chosen: LlmSettings) -> tuple[Prompt, list[Note]]:
     """The prompt, with its stable prefix marked to be cached if that is wanted always, or a word on that it could be."""
     prompt = asked.said()
+    if asked.cli != "claude" and prompt.parts is not None and prompt.parts.cached:
+        message = f"Only Claude is told what to cache; {asked.cli} gets the prompt in one piece, as it would without."
+        return prompt, [Note("cache_control_ignored", message)]
     if asked.cli != "claude" or prompt.parts is None or prompt.parts.cached or not prompt.parts.prefix:
         return prompt, []
     least = chosen.cache.min_stable_tokens

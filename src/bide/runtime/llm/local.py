@@ -89,10 +89,10 @@ class LocalLlm:
         try:
             return self._core.find(ref)
         except JobNotFound:
-            row = self._core.store.llm.find(ref, owner)
-            if row is None:
+            job = self._recorder.known_as(ref, owner)
+            if job is None:
                 raise
-            return self._core.find(row.job)
+            return self._core.find(job)
 
     async def programs(
         self, cli: str | None = None, *, login: bool = False, env: Mapping[str, str] | None = None
