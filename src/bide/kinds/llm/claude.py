@@ -156,7 +156,7 @@ class One(Whole):
         events = items({"all": found}, "all") or items({"all": [found]}, "all")
         result = next((event for event in reversed(events) if event.get("type") == "result"), dict[str, Any]())
         if not result:
-            return Whole.finish(self)
+            return self.unread()
         return _reading(result, {}, {}, tools={}, final=True, skipped=0)
 
 

@@ -124,8 +124,8 @@ class One(Whole):
     def finish(self) -> Reading:
         """One object at the end."""
         found = below({"all": self.value()}, "all")
-        if not found:
-            return Whole.finish(self)
+        if not {"response", "error"} & found.keys():
+            return self.unread()
         usage = below(found, "usageMetadata")
         models = below(below(found, "stats"), "models")
         each = [below(model, "tokens") for model in models.values()]

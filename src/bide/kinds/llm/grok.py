@@ -96,8 +96,8 @@ class One(Whole):
     def finish(self) -> Reading:
         """One object at the end."""
         found = below({"all": self.value()}, "all")
-        if not found:
-            return Whole.finish(self)
+        if "text" not in found and found.get("type") != "error":
+            return self.unread()
         error = (word(found.get("message")) or "it failed") if found.get("type") == "error" else ""
         return _reading(str(found.get("text", "")), found, error=error, final=True)
 

@@ -102,6 +102,11 @@ class Whole:
         """All of it is the text."""
         return Reading(text=self._data.decode("utf-8", "replace").strip())
 
+    def unread(self) -> Reading:
+        """All of it as it came, and a word on that it was not what was to be read: it may be cut off."""
+        text = Whole.finish(self).text
+        return Reading(text=text, skipped=len(text.splitlines()))
+
     def value(self) -> object:
         """All of it as JSON, from where that begins: some CLIs say other things before; `None` for what is none."""
         text = self._data.decode("utf-8", "replace")

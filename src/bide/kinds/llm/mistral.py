@@ -93,7 +93,7 @@ class One(Whole):
         found = self.value()
         messages = items({"all": found}, "all") or items(found, "messages")
         if not messages:
-            return Whole.finish(self)
+            return self.unread()
         read = _Messages()
         for message in messages:
             read.take(message)

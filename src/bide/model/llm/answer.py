@@ -167,5 +167,9 @@ def notes_of(job: Job, reading: Reading) -> tuple[Note, ...]:
     if reading.final and not reading.error and not end.success and not lingered and end.reason is Reason.EXITED:
         found.append(Note("exit_disagrees", f"The CLI said its result and left with {end.exit_code}; look at stderr."))
     if reading.skipped:
-        found.append(Note("unreadable_output", f"{reading.skipped} lines of the output could not be read."))
+        found.append(Note("unreadable_output", f"{_lines(reading.skipped)} of the output could not be read."))
     return tuple(found)
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
