@@ -187,3 +187,41 @@ async def test_213_the_tool_tells_steps_in_the_gateways_words_and_no_word_of_wha
         assert told["progress"]["capability"] == "activity_only"
         assert [one["phase"] for one in told["progress"]["events"]] == ["queued", "starting", "writing", "completed"]
     assert len(fakes.started) == 2
+
+
+async def test_213_who_watches_a_request_that_waits_for_its_turn_hears_of_it_when_it_gets_further(
+    home: Path, fakes: Fakes, gate: Gate
+) -> None:
+    fakes.set(mode="slow", gate=str(gate.path))
+    home.mkdir(mode=0o700, exist_ok=True)
+    (home / "config.toml").write_text("[llm]\nrunning = 1\n")
+    async with homes.local(home) as jobs:
+        first, second = [(await jobs.llm.ask("claude", word, background=True)).job.id for word in ("one", "two")]
+        assert _phases((await jobs.llm.watch(second)).steps) == ["queued"]
+        later = list[Any]()
+
+        async def watch() -> None:
+            later.append(await jobs.llm.watch(second, wait=LONG))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(watch)
+            await jobs.llm.watch(first, wait=LONG)
+            gate.open()
+        assert _phases(later[0].steps) == ["queued", "starting", "thinking"]
+        gate.open()
+        await end_of(jobs, second)
+    assert len(fakes.started) == 2
+
+
+async def test_213_another_attempt_goes_on_after_the_steps_of_the_one_before(home: Path, fakes: Fakes) -> None:
+    fakes.set(mode="flaky", failures="1")
+    home.mkdir(mode=0o700, exist_ok=True)
+    (home / "config.toml").write_text("[llm]\nretry_pause = '0.1s'\n")
+    async with homes.local(home) as jobs:
+        job = (await jobs.llm.ask("claude", "hello", background=True)).job.id
+        found = await jobs.llm.watch(job, after=999_999_999_999, wait=LONG)
+        assert (found.phase, found.answer.text) == (Progress.COMPLETED, "you said: hello")
+        assert found.last > 1 << 32
+        steps = (await jobs.llm.watch(job, after=3)).steps
+        assert _phases(steps)[:3] == ["queued", "starting", "thinking"]
+    assert len(fakes.started) == 2
