@@ -151,7 +151,9 @@ def check(ask: Ask) -> None:
     if ask.correlation_id is not None and not _ID.match(ask.correlation_id):
         raise BadRequest(detail="a correlationId has 1 to 200 letters, digits and . _ : @ / + -")
     if ask.idle is not None and not IDLE_LEAST <= ask.idle <= IDLE_MOST:
-        raise BadRequest(detail="idleTimeoutMs is from 30000 to 3600000 (--idle 30s to 1h); leave it out for what suits the CLI")
+        raise BadRequest(
+            detail="idleTimeoutMs is from 30000 to 3600000 (--idle 30s to 1h); leave it out for what suits the CLI"
+        )
     if ask.timeout is not None and ask.timeout <= timedelta(0):
         raise BadRequest(detail="a timeout must be above 0; leave it out for none")
     if ask.full_auto and ask.cli in _ASK_OTHERWISE:
