@@ -188,9 +188,15 @@ class Llm(Protocol):
         ...
 
     async def upgrade(
-        self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
+        self,
+        cli: str,
+        target: str | None = None,
+        *,
+        dry_run: bool = True,
+        env: Mapping[str, str] | None = None,
+        owner: str | None = None,
     ) -> Upgrade:
-        """What brings a CLI to a version, or to the newest; done, as a job, only without `dry_run`."""
+        """What brings a CLI to a version, or to the newest; done, as a job of the owner's, only without `dry_run`; one that runs, or was done just now, is joined."""
         ...
 
     async def approvals(self, limit: int = 50) -> tuple[dict[str, Any], ...]:

@@ -125,6 +125,12 @@ async def test_a_request_outlives_the_daemon_and_is_answered_once(
 
 async def test_it_is_the_version_that_is_named_here_and_its_login_is_known(ai: Agent, cli: str) -> None:
     wanted = next(line.rpartition("@")[2] for line in VERSIONS.read_text().splitlines() if cli in line)
-    (row,) = (await ai.data("cli_versions", cli=cli))["versions"]
-    assert wanted in row["version"].split()
-    assert row["loginStatus"] == LOGIN[cli]
+    rows: list[Json] = []
+
+    async def said() -> bool:
+        rows[:] = (await ai.data("cli_versions", cli=cli))["versions"]
+        return rows[0]["version"] is not None and rows[0]["loginStatus"] != "unknown"
+
+    await eventually(said, within=PATIENCE)
+    assert wanted in rows[0]["version"].split()
+    assert rows[0]["loginStatus"] == LOGIN[cli]

@@ -8,6 +8,7 @@ does it with --run, 'cache' how well providers' caches served in the last day,
 
 import os
 
+from bide import config
 from bide.cli.exits import Usage
 from bide.cli.table import lines
 from bide.cli.terminal import print_json
@@ -77,6 +78,7 @@ def _upgrade(args: "Namespace", link: "Link") -> "Json":
     if args.cli is None:
         raise Usage(detail="say which one to upgrade, as in: bide llm upgrade claude")
     body = {"cli": args.cli, "target": args.to, "dry_run": not args.run, "env": dict(os.environ)}
+    body["owner"] = os.environ.get(config.DEFAULT_OWNER_VARIABLE) or None
     return link.call("POST", "/v1/llm/upgrade", body)
 
 

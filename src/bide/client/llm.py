@@ -86,10 +86,17 @@ class RemoteLlm:
         )
 
     async def upgrade(
-        self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
+        self,
+        cli: str,
+        target: str | None = None,
+        *,
+        dry_run: bool = True,
+        env: Mapping[str, str] | None = None,
+        owner: str | None = None,
     ) -> Upgrade:
         """See beside.Llm.upgrade. Not asked again if the daemon dies meanwhile."""
         body = {"cli": cli, "target": target, "dry_run": dry_run, "env": dict(os.environ if env is None else env)}
+        body["owner"] = owner or os.environ.get(config.DEFAULT_OWNER_VARIABLE)
         found = await self._transport.call("POST", "/v1/llm/upgrade", body, again=dry_run)
         return Upgrade(found["cli"], tuple(found["command"]), found["dry_run"], found["job"])
 

@@ -22,6 +22,7 @@ _UPGRADE: dict[str, fields.Kind] = {
     "target": fields.is_text,
     "dry_run": fields.is_flag,
     "env": fields.is_texts,
+    "owner": fields.is_text,
 }
 
 

@@ -12,6 +12,7 @@ import anyio
 
 from bide.kinds.llm import known
 from bide.kinds.llm.base import Cli, Installed
+from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
 from bide.model.llm import caches
@@ -28,7 +29,7 @@ from bide.runtime.llm import asking, gate, lingering, processes, turns, watching
 from bide.runtime.llm import programs as found_programs
 from bide.runtime.llm.asking import Desk
 from bide.runtime.llm.conversations import LocalConversations
-from bide.runtime.llm.programs import OWNER, Programs, Said, search_path
+from bide.runtime.llm.programs import Programs, Said, search_path
 from bide.runtime.llm.recording import Recorder
 from bide.runtime.llm.retrying import Retrying
 from bide.runtime.llm.worktrees import Worktrees
@@ -131,7 +132,7 @@ class LocalLlm:
         hint = (
             ""
             if version
-            else f"it did not say its version within {found_programs.PROBE.total_seconds():g} s; try it by hand"
+            else f"it did not say its version within {found_programs.PROBE.total_seconds():g} s; ask again"
         )
         return Program(cli.name, installed=True, path=path, version=version, login=state, hint=hint)
 
@@ -158,7 +159,13 @@ class LocalLlm:
         )
 
     async def upgrade(
-        self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
+        self,
+        cli: str,
+        target: str | None = None,
+        *,
+        dry_run: bool = True,
+        env: Mapping[str, str] | None = None,
+        owner: str | None = None,
     ) -> Upgrade:
         """See beside.Llm.upgrade."""
         base = dict(os.environ if env is None else env)
@@ -169,10 +176,11 @@ class LocalLlm:
         request = Request(
             command,
             base_env={**base, "PATH": search_path(base)},
-            owner=OWNER,
+            owner=owner,
             label="llm upgrade",
             background=True,
             ttl=_UPGRADE,
+            dedup=Dedup(Policy.REUSE_RECENT, _UPGRADE),
         )
         return Upgrade(cli, command, dry_run=False, job=(await starting.run(self._core, request)).job.id)
 

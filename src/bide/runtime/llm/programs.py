@@ -33,6 +33,10 @@ _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]+)")
 _MORE = ("~/.local/bin", "~/.nvm/versions/node/*/bin", "/usr/local/bin", "/usr/bin")
 
 
+Key = tuple[str, str, int, int]
+"""A CLI, its program, and what changes when that is replaced."""
+
+
 class Said(Struct, frozen=True):
     """What a program said when it was asked for something short."""
 
@@ -47,46 +51,44 @@ class Programs:
         """Nothing was asked yet."""
         self._core = core
         self._patience = patience
-        self._known: dict[tuple[str, str, int, int], Installed] = {}
-        self._asking: dict[tuple[str, str, int, int], anyio.Lock] = {}
+        self._known: dict[Key, Installed] = {}
+        self._late: dict[Key, Installed] = {}
+        """What is known of those that did not answer in time."""
+        self._looking: dict[Key, anyio.Event] = {}
 
     async def find(self, cli: Cli, env: Mapping[str, str], patience: timedelta | None = None) -> Installed:
-        """The CLI as it is installed for somebody with this environment; without a version if it does not say in time."""
+        """The CLI as it is installed for somebody with this environment; without a version if it does not say in time.
+
+        It is asked all the same when the caller's patience ends, for whoever comes next.
+        """
         path = shutil.which(cli.program, path=search_path(env))
         if path is None:
             return Installed(cli.name)
-        found, most = os.stat(path), patience or self._patience
+        found = os.stat(path)
         key = (cli.name, path, found.st_mtime_ns, found.st_size)
-        asking = self._asking.setdefault(key, anyio.Lock())
-        with anyio.move_on_after(most.total_seconds()) as scope:
-            await asking.acquire()
-        if scope.cancelled_caught:
-            return Installed(cli.name, path)
-        try:
-            known = self._known.get(key)
-            if known is not None:
-                return known
-            installed, answered = await self._look(cli, path, env, most)
-            if answered:
-                self._known[key] = installed
-            return installed
-        finally:
-            asking.release()
+        if key not in self._known:
+            if key not in self._looking:
+                self._looking[key] = anyio.Event()
+                self._core.hub.spawn(lambda: self._look(key, cli, path, env))
+            with anyio.move_on_after(None if patience is None else patience.total_seconds()):
+                await self._looking[key].wait()
+        return self._known.get(key) or self._late.get(key) or Installed(cli.name, path)
 
-    async def _look(self, cli: Cli, path: str, env: Mapping[str, str], patience: timedelta) -> tuple[Installed, bool]:
-        """What it says of itself, and whether it did in time."""
+    async def _look(self, key: Key, cli: Cli, path: str, env: Mapping[str, str]) -> None:
+        """Find out what it says of itself, and whether it did in time."""
         said: dict[str, Said] = {}
 
         async def look(what: str, words: tuple[str, ...]) -> None:
-            said[what] = await self.ask((path, *words), env, patience)
+            said[what] = await self.ask((path, *words), env)
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(look, "version", ("--version",))
-            group.start_soon(look, "help", cli.help)
-        version = next((line.strip() for line in said["version"].text.splitlines() if line.strip()), "")
-        flags = frozenset(_FLAG.findall(said["help"].text)) if said["help"].status == 0 else frozenset[str]()
-        installed = Installed(cli.name, path, version if said["version"].status == 0 else "", flags)
-        return installed, all(one.status != _LATE for one in said.values())
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(look, "version", ("--version",))
+                group.start_soon(look, "help", cli.help)
+            in_time = all(one.status != _LATE for one in said.values())
+            (self._known if in_time else self._late)[key] = _installed(cli.name, path, said)
+        finally:
+            self._looking.pop(key).set()
 
     async def ask(self, command: tuple[str, ...], env: Mapping[str, str], patience: timedelta | None = None) -> Said:
         """Run something short and take what it wrote to stdout."""
@@ -110,6 +112,12 @@ class Programs:
         finally:
             with anyio.CancelScope(shield=True):
                 await _forget(core, job.id)
+
+
+def _installed(name: str, path: str, said: Mapping[str, Said]) -> Installed:
+    version = next((line.strip() for line in said["version"].text.splitlines() if line.strip()), "")
+    flags = frozenset(_FLAG.findall(said["help"].text)) if said["help"].status == 0 else frozenset[str]()
+    return Installed(name, path, version if said["version"].status == 0 else "", flags)
 
 
 async def _forget(core: Core, job: str) -> None:
