@@ -61,9 +61,10 @@ async def test_a_request_is_answered_with_what_the_model_said_and_used(ai: Agent
     assert (used["inputTokens"], used["outputTokens"], used["cacheReadTokens"]) == (10, 5, 3)
 
 
-async def test_a_prompt_that_looks_like_a_flag_is_a_prompt(ai: Agent, cli: str) -> None:
-    data = await ai.data(f"{cli}_request", prompt="--version is what I mean")
-    assert data["response"] == "you said: --version is what I mean"
+@pytest.mark.parametrize("prompt", ["--version is what I mean", "help"])
+async def test_a_prompt_that_looks_like_a_flag_or_a_command_is_a_prompt(ai: Agent, cli: str, prompt: str) -> None:
+    data = await ai.data(f"{cli}_request", prompt=prompt)
+    assert data["response"] == f"you said: {prompt}"
 
 
 async def test_a_long_prompt_arrives_whole(ai: Agent, model: Model, cli: str) -> None:

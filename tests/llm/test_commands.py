@@ -17,6 +17,9 @@ OLD_CODEX = frozenset({"--ask-for-approval", "--search"})
 NEW_CODEX = frozenset({"--json", "--sandbox"})
 
 
+AUTO = ("--sandbox", "workspace-write", "--ask-for-approval", "never")
+
+
 def command(ask: Ask, flags: frozenset[str] = frozenset()) -> Command:
     return known.named(ask.cli).command(ask, ask.said(), Installed(ask.cli, flags=flags))
 
@@ -83,7 +86,15 @@ def words(cli: str, prompt: str = "hi", flags: frozenset[str] = frozenset(), **o
         (
             "codex",
             {"conversation": "t1", "full_auto": True, "options": {"profile": "p"}},
-            ["exec", "resume", "--json", "--skip-git-repo-check", "--profile", "p", "t1", "hi"],
+            ["exec", *AUTO, "--profile", "p", "resume", "--json", "--skip-git-repo-check", "t1", "hi"],
+        ),
+        (
+            "codex",
+            {"resume_latest": True, "options": {"sandbox": "read-only", "add_dir": ["d"], "images": ["x.png"]}},
+            [
+                *("exec", "--sandbox", "read-only", "--add-dir", "d"),
+                *("resume", "--last", "--json", "--skip-git-repo-check", "--image=x.png", "hi"),
+            ],
         ),
         ("codex", {"resume_latest": True}, ["exec", "resume", "--last", "--json", "--skip-git-repo-check", "hi"]),
         (
@@ -160,6 +171,12 @@ def test_a_prompt_longer_than_a_word_may_be_comes_by_stdin(cli: str) -> None:
     assert all(len(word.encode()) < 1000 for word in found.words)
     short = command(Ask.of(cli, "x" * 100_000))
     assert short.input is None
+
+
+@pytest.mark.parametrize("prompt", ["review", "help", "resume", "fork"])
+def test_199_a_prompt_that_is_the_name_of_a_command_is_none(prompt: str) -> None:
+    found = command(Ask.of("codex", prompt))
+    assert (found.words[-1], found.input) == ("-", prompt.encode())
 
 
 def test_243_parts_to_be_cached_are_one_message_on_stdin() -> None:

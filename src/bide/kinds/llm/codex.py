@@ -39,8 +39,10 @@ FLAGS = (
     Flag("ignore_user_config", "--ignore-user-config", Shape.SWITCH),
     Flag("ignore_rules", "--ignore-rules", Shape.SWITCH),
 )
-NOT_RESUMED = (_SANDBOX, _ASK, "add_dir", "working_dir", "search")
-"""What an earlier conversation has settled."""
+BEFORE_RESUME = (_SANDBOX, _ASK, "add_dir", "working_dir", "search", "profile")
+"""What `exec` takes and `exec resume` does not: said before that word it holds all the same."""
+_MAY_BE_A_COMMAND = re.compile(r"[a-z][a-z-]{2,30}")
+"""A prompt of one such word (`review`, `help`) would be taken for a command of Codex."""
 
 
 def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
@@ -48,11 +50,15 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
     kind = CLI.format_of(ask)
     options, notes = _autonomy(ask, installed)
     resumed = bool(ask.conversation) or ask.resume_latest
-    given, unknown = flags.words(FLAGS, options, cli=NAME, has=installed.has, drop=NOT_RESUMED if resumed else ())
-    by_pipe = by_stdin(prompt.text)
+    early = {name: options[name] for name in BEFORE_RESUME if resumed and name in options}
+    late = {name: value for name, value in options.items() if name not in early}
+    before, unknown = flags.words(FLAGS, early, cli=NAME, has=installed.has)
+    given, more = flags.words(FLAGS, late, cli=NAME, has=installed.has)
+    by_pipe = by_stdin(prompt.text) or _MAY_BE_A_COMMAND.fullmatch(prompt.text) is not None
     return Command(
         words=(
             "exec",
+            *before,
             *(("resume",) if resumed else ()),
             *(("--last",) if ask.resume_latest else ()),
             *(("--model", ask.model) if ask.model else ()),
@@ -65,7 +71,7 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
         format=kind,
         input=encoded(prompt.text) if by_pipe else None,
         bypass=bool(options.get(_BYPASS)) or options.get(_SANDBOX) == "danger-full-access",
-        notes=(*notes, *unknown),
+        notes=(*notes, *unknown, *more),
     )
 
 
