@@ -173,12 +173,6 @@ def test_a_prompt_longer_than_a_word_may_be_comes_by_stdin(cli: str) -> None:
     assert short.input is None
 
 
-@pytest.mark.parametrize("prompt", ["review", "help", "resume", "fork"])
-def test_199_a_prompt_that_is_the_name_of_a_command_is_none(prompt: str) -> None:
-    found = command(Ask.of("codex", prompt))
-    assert (found.words[-1], found.input) == ("-", prompt.encode())
-
-
 def test_243_parts_to_be_cached_are_one_message_on_stdin() -> None:
     found = command(Ask.of("claude", parts=Parts("t", system="s", tools="u", cached=("system", "context"))))
     assert list(found.words) == ["-p", "--input-format", "stream-json", *STREAM]
