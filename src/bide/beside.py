@@ -16,6 +16,7 @@ from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.conversation import Conversation
 from bide.model.llm.programs import Health, Models, Process, Program, Upgrade
+from bide.model.llm.steps import SHOWN, Watched
 from bide.model.notice import Level, Message, Outlook, Told
 from bide.model.results import Group, Ran, SessionEnded, SessionStarted
 from bide.model.retention import Collected
@@ -159,6 +160,15 @@ class Llm(Protocol):
         """The answer of a request by its job's id, its name or its correlation id; partial while it runs."""
         ...
 
+    async def watch(
+        self, job: str, *, after: int = 0, limit: int = SHOWN, wait: timedelta = timedelta(0), owner: str | None = None
+    ) -> Watched:
+        """How far a request came after the step of this number; if there is nothing new, wait until there is.
+
+        It returns with what there is, the oldest first, when the request gets further, is over, or `wait` has passed.
+        """
+        ...
+
     async def programs(
         self, cli: str | None = None, *, login: bool = False, env: Mapping[str, str] | None = None
     ) -> tuple[Program, ...]:
@@ -178,9 +188,15 @@ class Llm(Protocol):
         ...
 
     async def upgrade(
-        self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
+        self,
+        cli: str,
+        target: str | None = None,
+        *,
+        dry_run: bool = True,
+        env: Mapping[str, str] | None = None,
+        owner: str | None = None,
     ) -> Upgrade:
-        """What brings a CLI to a version, or to the newest; done, as a job, only without `dry_run`."""
+        """What brings a CLI to a version, or to the newest; done, as a job of the owner's, only without `dry_run`; one that runs, or was done just now, is joined."""
         ...
 
     async def approvals(self, limit: int = 50) -> tuple[dict[str, Any], ...]:

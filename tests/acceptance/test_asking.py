@@ -49,7 +49,7 @@ async def over(ai: Agent, job: str) -> Json:
         watched = await ai.data("llm_job_watch", jobId=job, afterProgressSeq=seen, waitMs=30_000)
         if watched["job"]["exited"]:
             return (await ai.data("llm_job_result", jobId=job))["result"]
-        seen = watched["progressSeq"]
+        seen = watched["progress"]["nextAfterSeq"]
 
 
 async def test_a_request_is_answered_with_what_the_model_said_and_used(ai: Agent, cli: str) -> None:
@@ -61,9 +61,10 @@ async def test_a_request_is_answered_with_what_the_model_said_and_used(ai: Agent
     assert (used["inputTokens"], used["outputTokens"], used["cacheReadTokens"]) == (10, 5, 3)
 
 
-async def test_a_prompt_that_looks_like_a_flag_is_a_prompt(ai: Agent, cli: str) -> None:
-    data = await ai.data(f"{cli}_request", prompt="--version is what I mean")
-    assert data["response"] == "you said: --version is what I mean"
+@pytest.mark.parametrize("prompt", ["--version is what I mean", "help"])
+async def test_a_prompt_that_looks_like_a_flag_or_a_command_is_a_prompt(ai: Agent, cli: str, prompt: str) -> None:
+    data = await ai.data(f"{cli}_request", prompt=prompt)
+    assert data["response"] == f"you said: {prompt}"
 
 
 async def test_a_long_prompt_arrives_whole(ai: Agent, model: Model, cli: str) -> None:
@@ -125,6 +126,12 @@ async def test_a_request_outlives_the_daemon_and_is_answered_once(
 
 async def test_it_is_the_version_that_is_named_here_and_its_login_is_known(ai: Agent, cli: str) -> None:
     wanted = next(line.rpartition("@")[2] for line in VERSIONS.read_text().splitlines() if cli in line)
-    (row,) = (await ai.data("cli_versions", cli=cli))["versions"]
-    assert wanted in row["version"].split()
-    assert row["loginStatus"] == LOGIN[cli]
+    rows: list[Json] = []
+
+    async def said() -> bool:
+        rows[:] = (await ai.data("cli_versions", cli=cli))["versions"]
+        return rows[0]["version"] is not None and rows[0]["loginStatus"] != "unknown"
+
+    await eventually(said, within=PATIENCE)
+    assert wanted in rows[0]["version"].split()
+    assert rows[0]["loginStatus"] == LOGIN[cli]

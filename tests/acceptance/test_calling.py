@@ -1,13 +1,7 @@
 """The real command lines use bide's tools: what `bide mcp install` wrote is all that they know of it."""
 
-import subprocess
-import sys
-from collections.abc import Callable, Coroutine
-from pathlib import Path
-
-import anyio
 import pytest
-from tests.acceptance.conftest import PATIENCE
+from tests.acceptance.conftest import COMMANDS, Client
 from tests.acceptance.dialects import Reply, Say, Seen, Use
 from tests.acceptance.models import Model, Script
 from tests.support.gates import Gate
@@ -15,16 +9,8 @@ from tests.support.gates import Gate
 import bide
 from bide.api import Jobs
 
-APPROVED = 'mcp_servers.bide.default_tools_approval_mode="approve"'
-COMMANDS = {
-    "claude": ["claude", "-p", "build it", "--mcp-config", ".mcp.json", "--allowedTools", "mcp__bide"],
-    "codex": ["codex", "exec", "--skip-git-repo-check", "-c", APPROVED, "build it"],
-    "gemini": ["gemini", "-p", "build it", "--approval-mode", "yolo"],
-}
 REQUESTS = {"claude": 4, "codex": 3, "gemini": 3}
 """One for each call and one for the answer; Claude Code has to look its tools up first."""
-
-Client = Callable[[], Coroutine[None, None, str]]
 
 
 def tool(seen: Seen, name: str) -> str | None:
@@ -50,22 +36,6 @@ def builds(gate: Gate) -> Script:
         return Say(f"TOLD {told[-1]}")
 
     return script
-
-
-@pytest.fixture
-def client(served: Jobs, env: dict[str, str], work: Path, home: Path, cli: str) -> Client:
-    """Runs the client to its end, with bide in its configuration; what it printed."""
-    assert served is not None
-    words = [sys.executable, "-P", "-m", "bide", "mcp", "install", cli, "--home", str(home)]
-    subprocess.run(words, env=env, cwd=work, check=True, capture_output=True)
-
-    async def run() -> str:
-        with anyio.fail_after(PATIENCE):
-            done = await anyio.run_process(COMMANDS[cli], env=env, cwd=work, stdin=subprocess.DEVNULL, check=False)
-        assert done.returncode == 0, done
-        return done.stdout.decode()
-
-    return run
 
 
 @pytest.mark.parametrize("cli", COMMANDS)

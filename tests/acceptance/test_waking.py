@@ -2,30 +2,23 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import anyio
 import pytest
-from tests.acceptance.conftest import PATIENCE
+from tests.acceptance.conftest import COMMANDS, PATIENCE, Client
 from tests.acceptance.dialects import Reply, Say, Seen, Use
 from tests.acceptance.models import Model
-from tests.acceptance.test_calling import APPROVED, tool
+from tests.acceptance.test_calling import tool
 from tests.support.gates import Gate
 
 import bide
 from bide.api import Jobs
 
-COMMANDS = {
-    "claude": ["claude", "-p", "build it", "--mcp-config", ".mcp.json", "--allowedTools", "mcp__bide"],
-    "codex": ["codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "-c", APPROVED, "build it"],
-}
 LOOKS_UP = {"claude": 1, "codex": 0}
 """Requests before the first call: Claude Code has to look its tools up."""
 MOST = 150
 """Tokens, at four characters each, that the news may cost beyond what the job wrote."""
-
-Client = Callable[[], Coroutine[None, None, str]]
 
 
 class Builder:
@@ -57,20 +50,8 @@ class Builder:
 
 
 @pytest.fixture
-def client(served: Jobs, env: dict[str, str], work: Path, home: Path, cli: str, policy: str) -> Client:
-    """Runs the client to its end, with bide and its hooks in its configuration; what it printed."""
-    assert served is not None
-    for words in (["mcp", "install", cli], ["hooks", "install", cli, "--on-turn-end", policy]):
-        done = [sys.executable, "-P", "-m", "bide", *words, "--home", str(home)]
-        subprocess.run(done, env=env, cwd=work, check=True, capture_output=True)
-
-    async def run() -> str:
-        with anyio.fail_after(PATIENCE):
-            done = await anyio.run_process(COMMANDS[cli], env=env, cwd=work, stdin=subprocess.DEVNULL, check=False)
-        assert done.returncode == 0, done
-        return done.stdout.decode()
-
-    return run
+def hooks(policy: str) -> list[str]:
+    return ["--on-turn-end", policy]
 
 
 async def after(model: Model, requests: int, gate: Gate) -> None:
@@ -82,7 +63,7 @@ async def after(model: Model, requests: int, gate: Gate) -> None:
 
 
 @pytest.mark.parametrize("policy", ["await", "inquire"])
-@pytest.mark.parametrize("cli", COMMANDS)
+@pytest.mark.parametrize("cli", LOOKS_UP)
 async def test_36_140_142_the_end_of_a_job_reaches_the_model_without_a_polling_call(
     served: Jobs, model: Model, client: Client, gate: Gate, cli: str, policy: str
 ) -> None:

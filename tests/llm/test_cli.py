@@ -42,6 +42,8 @@ def test_what_goes_wrong_is_one_sentence_and_a_status(shell: Shell) -> None:
         (["ask", "chatgpt", "hi"], 2, "known are claude, codex"),
         (["ask", "claude", ""], 2, "the prompt is empty"),
         (["ask", "claude", "--managed", "hi"], 2, "set enabled = true under [llm]"),
+        (["ask", "mistral", "hi"], 2, "such as agent: 'plan'"),
+        (["ask", "claude", "x" * 100_001], 2, "give it in parts (promptParts; --context FILE)"),
         (["ask", "claude", "--context", "nowhere", "hi"], 2, "cannot read 'nowhere'"),
         (["ask", "--answer", "nothing"], 97, "no job 'nothing'"),
         (["llm", "upgrade"], 2, "say which one"),
@@ -52,7 +54,7 @@ def test_what_goes_wrong_is_one_sentence_and_a_status(shell: Shell) -> None:
         assert said in done.stderr.decode()
         assert done.stderr.count(b"\n") == 1
     failed = shell("ask", "claude", "hi", FAKE_MODE="limited")
-    assert failed.returncode == 1
+    assert (failed.returncode, failed.stdout) == (1, b"")
     assert b"wait until the limit resets" in failed.stderr
     assert shell("ask", "claude", "bad", FAKE_MODE="error").returncode == 1
     assert b"no answer and no agreement" in shell("ask", "claude", "nothing", FAKE_MODE="empty").stderr

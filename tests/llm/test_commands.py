@@ -17,6 +17,9 @@ OLD_CODEX = frozenset({"--ask-for-approval", "--search"})
 NEW_CODEX = frozenset({"--json", "--sandbox"})
 
 
+AUTO = ("--sandbox", "workspace-write", "--ask-for-approval", "never")
+
+
 def command(ask: Ask, flags: frozenset[str] = frozenset()) -> Command:
     return known.named(ask.cli).command(ask, ask.said(), Installed(ask.cli, flags=flags))
 
@@ -83,7 +86,15 @@ def words(cli: str, prompt: str = "hi", flags: frozenset[str] = frozenset(), **o
         (
             "codex",
             {"conversation": "t1", "full_auto": True, "options": {"profile": "p"}},
-            ["exec", "resume", "--json", "--skip-git-repo-check", "--profile", "p", "t1", "hi"],
+            ["exec", *AUTO, "--profile", "p", "resume", "--json", "--skip-git-repo-check", "t1", "hi"],
+        ),
+        (
+            "codex",
+            {"resume_latest": True, "options": {"sandbox": "read-only", "add_dir": ["d"], "images": ["x.png"]}},
+            [
+                *("exec", "--sandbox", "read-only", "--add-dir", "d"),
+                *("resume", "--last", "--json", "--skip-git-repo-check", "--image=x.png", "hi"),
+            ],
         ),
         ("codex", {"resume_latest": True}, ["exec", "resume", "--last", "--json", "--skip-git-repo-check", "hi"]),
         (

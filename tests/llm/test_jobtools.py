@@ -112,7 +112,9 @@ async def test_bad_input_is_one_clear_sentence_and_starts_nothing(ai: Agent, fak
         ("mistral_request", {"prompt": "x", "outputFormat": "xml"}, "cannot write 'xml'"),
         ("llm_job_result", {"jobId": "nothing", "maxChars": 999}, "at least 1000"),
         ("llm_job_result", {"jobId": "nothing", "maxChars": 2_000_001}, "at most 2000000"),
-        ("llm_request_result", {"correlationId": "nothing"}, "no job"),
+        ("llm_request_result", {"correlationId": "nothing"}, "make it again"),
+        ("llm_job_status", {"jobId": "nothing"}, "no request of yours is known as 'nothing'"),
+        ("llm_job_watch", {"jobId": "nothing"}, "joined and not run twice"),
     ):
         answer = await ai.ask(tool, **arguments)
         assert answer.is_error, tool

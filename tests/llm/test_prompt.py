@@ -4,6 +4,8 @@ import hashlib
 
 import pytest
 
+from bide.kinds.llm import known
+from bide.kinds.llm.base import Installed
 from bide.model.errors import BadRequest
 from bide.model.llm.ask import Ask
 from bide.model.llm.prompt import Parts, cache_blocks, last_stable, optimized, prompt_of
@@ -76,3 +78,10 @@ def test_an_optimized_prompt_has_no_blanks_that_say_nothing() -> None:
     assert Ask.of("claude", "a   \n", optimize=True).said().text == "a"
     with pytest.raises(BadRequest, match="optimizePrompt"):
         Ask.of("claude", parts=Parts("t", system="s", cached=("system",)), optimize=True)
+
+
+@pytest.mark.parametrize("prompt", ["review", "help", "resume", "fork"])
+def test_199_a_prompt_that_is_the_name_of_a_command_of_codex_is_none(prompt: str) -> None:
+    ask = Ask.of("codex", prompt)
+    found = known.named("codex").command(ask, ask.said(), Installed("codex"))
+    assert (found.words[-1], found.input) == ("-", prompt.encode())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.shell import Shell
 from tests.llm.conftest import Fakes
-from tests.mcpserver.clients import Agent, agent, text_of
+from tests.mcpserver.clients import Agent, agent, text_of, texts_of
 from tests.support.gates import Gate
 
 from bide.api import Jobs
@@ -130,10 +130,11 @@ async def test_252_a_review_that_takes_long_is_collected_and_goes_into_another_r
         first = await ai.data("llm_review", prompt="look", clis=["claude"], waitMs=0)
         assert (first["verdict"], "reviewId" in first["next"]) == ("running", True)
         gate.open()
-        second = await ai.data("llm_review", reviewId=first["reviewId"], clis=["claude"])
+        second = await ai.data("llm_review", reviewId=first["reviewId"])
         assert (second["verdict"], second["votes"][0]["jobId"]) == ("conditional", first["votes"][0]["jobId"])
         gate.open()
-        third = await ai.data("llm_review", reviewId=first["reviewId"], clis=["claude"], prompt="look", round=3)
+        third = await ai.data("llm_review", reviewId=first["reviewId"], prompt="look", round=3)
+        assert [vote["cli"] for vote in third["votes"]] == ["claude"]
         assert "last round" in third["next"]
         assert third["votes"][0]["jobId"] != first["votes"][0]["jobId"]
     assert "This is round 3" in fakes.started[-1]["argv"][1]
@@ -145,6 +146,7 @@ async def test_a_review_needs_something_to_review(ai: Agent) -> None:
         ({"prompt": "x", "round": 4}, "'round' must be at most 3"),
         ({"prompt": "x", "clis": ["chatgpt"]}, "clis"),
         ({"prompt": "x", "clis": ["claude", "claude"]}, "each reviewer once"),
+        ({"reviewId": "nothing"}, "nobody was asked in round 1 of a review 'nothing' of yours; give a prompt to ask"),
     ):
         answer = await ai.ask("llm_review", **arguments)
         assert answer.is_error
@@ -154,6 +156,7 @@ async def test_a_review_needs_something_to_review(ai: Agent) -> None:
 async def test_a_reviewer_that_was_never_asked_is_missing(ai: Agent) -> None:
     found = await ai.data("llm_review", reviewId="nothing", clis=["claude"])
     assert (found["verdict"], found["votes"][0]["verdict"]) == ("none", "missing")
+    assert found["votes"][0]["error"] == "claude was not asked in this round; give the prompt to ask it"
 
 
 def test_252_bide_review_reviews_fixes_and_reviews_again(home: Path, tmp_path: Path, fakes: Fakes) -> None:
@@ -179,7 +182,7 @@ def test_252_bide_review_reviews_fixes_and_reviews_again(home: Path, tmp_path: P
 
 async def test_ask_of_the_core_toolset_is_one_tool_for_all(ai: Agent, fakes: Fakes) -> None:
     answer = await ai.ask("ask", cli="claude", prompt="hello")
-    assert text_of(answer) == "you said: hello"
+    assert texts_of(answer) == ["you said: hello", "resume: c-1"]
     assert answer.structured_content is not None
     assert answer.structured_content["resume"] == "c-1"
     again = await ai.data("ask", cli="mistral", prompt="and?", resume="c-1")
@@ -189,5 +192,8 @@ async def test_ask_of_the_core_toolset_is_one_tool_for_all(ai: Agent, fakes: Fak
     assert (refused.is_error, "set enabled = true under [llm]" in text_of(refused)) == (True, True)
     later = await ai.data("ask", cli="codex", prompt="later", background=True)
     assert later["status"] in ("running", "completed")
-    assert (await ai.data("await", jobs=[later["job"]]))["phase"] == "ended"
+    awaited = await ai.ask("await", jobs=[later["job"]])
+    assert awaited.structured_content is not None
+    assert awaited.structured_content["answer"] == {"status": "completed", "text": "you said: later", "resume": "c-1"}
+    assert ("you said: later" in text_of(awaited), "thread.started" in text_of(awaited)) == (True, False)
     assert (await ai.data("ask", cli="codex", prompt="later"))["job"] == later["job"]

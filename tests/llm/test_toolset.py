@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.llm.conftest import PROGRAMS, Fakes
-from tests.mcpserver.clients import Agent, agent, text_of
+from tests.mcpserver.clients import Agent, agent, texts_of
 from tests.support import homes
 from tests.support.gates import Gate
 from tests.support.patience import eventually
@@ -70,9 +70,10 @@ async def test_185_191_195_what_cannot_be_meant_is_refused_in_the_words_of_the_s
 
 async def test_200_an_answer_in_time_is_plain(ai: Agent, fakes: Fakes) -> None:
     answer = await ai.ask("claude_request", prompt="hello", correlationId="mine")
-    assert text_of(answer) == "you said: hello"
     data = answer.structured_content
     assert data is not None
+    assert texts_of(answer) == ["you said: hello", f"[gateway] jobId={data['jobId']} sessionId=c-1"]
+    assert (data["response"], "text" in data["parsed"]) == ("you said: hello", False)
     assert (data["success"], data["exitCode"], data["sessionId"], data["correlationId"]) == (True, 0, "c-1", "mine")
     assert data["mcpServers"] == {"requested": ["sqry"]}
     assert data["parsed"]["usage"]["cacheReadTokens"] == 100
@@ -116,7 +117,7 @@ async def test_194_an_async_request_answers_at_once(slow: Gate, ai: Agent) -> No
 async def test_201_203_past_the_deadline_it_is_deferred_and_fetched_later(slow: Gate, ai: Agent) -> None:
     data = await ai.data("codex_request", prompt="hello")
     names = {"status", "jobId", "cli", "correlationId", "message", "sessionId", "pollWith", "fetchWith", "cancelWith"}
-    assert names | {"collectWith", "approval", "mcpServers"} == set(data)
+    assert names | {"collectWith", "watchWith", "approval", "mcpServers"} == set(data)
     assert data["status"] == "deferred"
     assert data["message"] == (
         "Execution exceeded sync deadline (50ms). Poll with llm_job_status, fetch with llm_job_result."
@@ -173,15 +174,16 @@ async def test_210_213_a_request_is_watched_and_canceled(slow: Gate, ai: Agent) 
     answer = await ai.client.call_tool("llm_job_watch", arguments, progress_callback=hear)
     seen = answer.structured_content
     assert seen is not None
-    assert (seen["phase"], seen["progress"][0]["phase"]) == ("thinking", "thinking")
+    assert (seen["phase"], seen["progress"]["events"][-1]["phase"]) == ("thinking", "thinking")
     assert told[-1] == "claude: thinking"
     assert (await ai.data("llm_job_cancel", jobId=job)) == {"success": True, "jobId": job, "status": "canceled"}
     assert (await ai.data("llm_job_cancel", jobId=job))["reason"] == "Job is already canceled"
     assert (await ai.data("llm_job_cancel", jobId="j0000000000"))["reason"] == "Job not found"
     result = (await ai.data("llm_job_result", jobId=job))["result"]
     assert (result["status"], result["stdoutBytes"] > 0) == ("canceled", True)
-    after = await ai.data("llm_job_watch", jobId=job, afterProgressSeq=result["stdoutBytes"])
-    assert (after["progress"], after["job"]["status"], after["phase"]) == ([], "canceled", "canceled")
+    after = await ai.data("llm_job_watch", jobId=job, afterProgressSeq=seen["progress"]["nextAfterSeq"], waitMs=30_000)
+    assert [one["phase"] for one in after["progress"]["events"]] == ["canceled"]
+    assert (after["job"]["status"], after["phase"]) == ("canceled", "canceled")
     assert slow.path.exists()
 
 
@@ -198,7 +200,7 @@ async def test_216_a_failure_is_an_error_with_its_category(ai: Agent, fakes: Fak
     data = answer.structured_content
     assert data is not None
     assert (answer.is_error, data["exitCode"], data["errorCategory"]) == (True, 127, "spawn_error")
-    assert "docs.x.ai" in text_of(answer)
+    assert "docs.x.ai" in texts_of(answer)[0]
 
 
 async def test_another_clients_request_is_not_found(jobs_here: Jobs, ai: Agent, fakes: Fakes, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.llm.conftest import Fakes
-from tests.mcpserver.clients import agent, text_of
+from tests.mcpserver.clients import agent, texts_of
 
 from bide.api import Jobs
 from bide.model.errors import BadRequest
@@ -62,7 +62,7 @@ async def test_the_tool_says_where(local: Jobs, fakes: Fakes, repository: Path) 
     async with agent(local, repository, tools=("llm",), env=dict(os.environ)) as ai:
         answer = await ai.ask("claude_request", prompt="hello", worktree={"name": "fix"})
         where = str(repository / ".worktrees/fix")
-        assert text_of(answer) == f"[gateway] worktree={where}\nyou said: hello"
+        assert texts_of(answer)[0] == f"[gateway] worktree={where}\nyou said: hello"
         assert answer.structured_content is not None
         assert answer.structured_content["worktree"] == where
         assert "worktree" not in await ai.data("claude_request", prompt="hello", worktree=False)

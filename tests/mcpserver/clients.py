@@ -78,9 +78,12 @@ class Agent:
 
 
 def text_of(answer: CallToolResult) -> str:
-    (block,) = answer.content
-    assert isinstance(block, TextContent)
-    return block.text
+    (text,) = texts_of(answer)
+    return text
+
+
+def texts_of(answer: CallToolResult) -> list[str]:
+    return [block.text for block in answer.content if isinstance(block, TextContent)]
 
 
 @asynccontextmanager

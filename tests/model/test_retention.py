@@ -7,11 +7,23 @@ import pytest
 from bide.model.retention import Choice, Past, Policy, choose
 
 DAY = timedelta(days=1)
-POLICY = Policy(keep=30 * DAY, keep_unseen=90 * DAY, bytes=100)
+POLICY = Policy(keep=30 * DAY, keep_unseen=90 * DAY, bytes=100, answers=40 * DAY)
 
 
-def past(id: str, days: float, size: int = 0, *, seen: bool = True, alive: bool = False) -> Past:  # noqa: A002
-    return Past(id, days * DAY, size, seen=seen, alive=alive)
+def past(
+    id: str,  # noqa: A002
+    days: float,
+    size: int = 0,
+    *,
+    seen: bool = True,
+    alive: bool = False,
+    own: timedelta | None = None,
+) -> Past:
+    return Past(id, days * DAY, size, seen=seen, alive=alive, own=own)
+
+
+HOMES = timedelta(0)
+"""An answer for which nobody said how long it is to be kept."""
 
 
 CASES: dict[str, tuple[list[Past], list[str], list[str]]] = {
@@ -30,6 +42,15 @@ CASES: dict[str, tuple[list[Past], list[str], list[str]]] = {
     "too much: what is forgotten makes room first": ([past("a", 91, 60, seen=False), past("b", 1, 60)], ["a"], []),
     "too much: the empty ones stay": ([past("a", 9), past("b", 8, 101)], [], ["b"]),
     "too much: minutes old stays": ([past("a", 0.001, 500), past("b", 1, 5)], [], ["b"]),
+    "an answer, for its own time": ([past("a", 39, own=HOMES), past("b", 40, own=HOMES)], ["b"], []),
+    "an answer that nobody has seen, as long": ([past("a", 40, seen=False, own=HOMES)], ["a"], []),
+    "an answer, for as long as whoever asked said": (
+        [past("a", 7, own=7 * DAY), past("b", 89, own=90 * DAY), past("c", 6, own=7 * DAY, seen=False)],
+        ["a"],
+        [],
+    ),
+    "too much: answers last": ([past("a", 9, 60, own=HOMES), past("b", 1, 60, seen=False)], [], ["b"]),
+    "too much: answers too": ([past("a", 9, 160, own=7 * DAY * 2), past("b", 1, 60)], [], ["b", "a"]),
     "exactly what may be": ([past("a", 1, 60), past("b", 2, 40)], [], []),
 }
 
@@ -62,10 +83,11 @@ def test_a_time_of_nothing_keeps_nothing() -> None:
 
 
 def test_in_batches_it_is_the_same_as_at_once() -> None:
-    given = [past(f"j{n}", n, 10 * n, seen=n % 3 > 0) for n in range(1, 60)]
+    own = (None, HOMES, 50 * DAY, None)
+    given = [past(f"j{n}", n, 10 * n, seen=n % 3 > 0, own=own[n % 4]) for n in range(1, 60)]
     held = sum(one.bytes for one in given)
     whole = choose(given, POLICY, held)
-    ordered = sorted(given, key=lambda one: (not one.seen, -one.age))
+    ordered = sorted(given, key=lambda one: (one.own is not None, one.own or HOMES, not one.seen, -one.age))
     batches = [ordered[n : n + 7] for n in range(0, len(ordered), 7)]
     forgotten = [one for batch in batches for one in choose(batch, POLICY, 0).forget]
     held -= sum(one.bytes for one in forgotten)

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bide.model.job import Job
+from bide.model.askfacts import AskFacts
+from bide.model.job import Job, Spec
 from bide.model.phase import Descendant, End, Ended, Kept, Reason
 from bide.store.migrate import MIGRATIONS
 from bide.store.past import Place, Sums
+from bide.store.queries import QUERIES
 from bide.store.store import Store
 
 NOW = datetime(2026, 7, 1, 13, tzinfo=UTC)
@@ -55,6 +57,32 @@ def test_they_can_be_had_by_time_output_and_owner(store: Store, five: list[Job])
     assert ids(store, seen=False, until=NOW) == [five[0].id]
     assert ids(store, seen=False, since=NOW + timedelta(milliseconds=1)) == [five[3].id, five[4].id]
     assert ids(store, seen=False, owner="b") == [five[0].id]
+
+
+def test_224_answers_stand_apart_by_how_long_they_are_kept(store: Store, make: Make) -> None:
+    week = timedelta(days=7)
+    plain, answer, short = (
+        make(phase=over(NOW, Kept(0, 10)), spec=Spec(("claude",), "claude hello", "/", ask=facts))
+        for facts in (None, AskFacts("claude", "text", "c"), AskFacts("claude", "text", "c", keep_days=7))
+    )
+    store.add([plain, answer, short]).result()
+    assert store.past.sums() == Sums(unseen=3, unseen_bytes=30, own=(timedelta(0), week))
+    assert [ids(store, seen=False, own=own) for own in (None, timedelta(0), week)] == [
+        [plain.id],
+        [answer.id],
+        [short.id],
+    ]
+
+
+@pytest.mark.parametrize("own", [None, timedelta(days=7)])
+def test_none_is_read_before_its_time(path: str, store: Store, own: timedelta | None) -> None:
+    """Every look begins and ends within one part of the index, however many there are beside it."""
+    assert ids(store, seen=True, own=own) == []
+    with closing(sqlite3.connect(path)) as connection:
+        names = ("seen", "since", "until", "least", "owner", "after_at", "after_bytes", "after_seq", "limit")
+        values = dict.fromkeys(names, 1) | {"keep": None if own is None else 1}
+        ((*_, search),) = connection.execute("EXPLAIN QUERY PLAN " + QUERIES["past_jobs"], values)
+    assert "jobs_past (keep=? AND seen=? AND ended_at>? AND ended_at<?)" in search
 
 
 def test_jobs_of_the_same_moment_are_not_passed_over(store: Store, make: Make) -> None:
@@ -144,17 +172,20 @@ def test_nothing_can_be_read_once_it_is_closed(store: Store) -> None:
 
 def test_a_home_from_before_knows_what_its_jobs_hold(path: str, make: Make) -> None:
     job = make(phase=over(NOW, Kept(5, 20)))
+    spec = Spec(("claude",), "claude hello", "/", kind="claude", ask=AskFacts("claude", "text", "c"))
+    asked = make(phase=over(NOW, Kept(5, 20)), spec=spec)
     with closing(sqlite3.connect(path)) as connection:
         for number, migration in enumerate(MIGRATIONS[:2], start=1):
             connection.executescript(f"{migration.read_text()}; PRAGMA user_version = {number};")
     other = Store(str(Path(path).with_name("other.db")))
-    other.add([job]).result()
+    other.add([job, asked]).result()
     other.close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("ATTACH ? AS other", (str(Path(path).with_name("other.db")),))
         columns = ", ".join(row[1] for row in connection.execute("PRAGMA main.table_info(jobs)"))
         connection.execute(f"INSERT INTO main.jobs ({columns}) SELECT {columns} FROM other.jobs")
     store = Store(path)
-    assert store.past.sums() == Sums(unseen=1, unseen_bytes=15)
+    assert store.past.sums() == Sums(unseen=2, unseen_bytes=30, own=(timedelta(0),))
     assert store.get(job.id) == job
+    assert ids(store, seen=False, own=timedelta(0)) == [asked.id]
     store.close()

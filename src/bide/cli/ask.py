@@ -147,7 +147,7 @@ def _show(args: "Namespace", answer: "Json") -> int:
         print_json(answer)
         return _status(answer)
     text = answer["reading"]["text"]
-    if text:
+    if text and text != answer["reading"]["error"]:
         print(safe_text(text) if os.isatty(1) else text)
     for note in answer["notes"]:
         complain(one_line(note["message"]))

@@ -1,8 +1,9 @@
 """Remove what is over and no longer kept: the daemon does it by itself, this does it now.
 
 Records go 30 days after a job's end, 90 if nobody has seen it; outputs go, the oldest
-first and the unseen last, when all together hold more than 5 GiB. A home's config.toml
-says otherwise ([retention]: keep, keep_unseen, bytes).
+first and the unseen last, when all together hold more than 5 GiB. Answers of LLMs go 30
+days after they came, and their outputs last. A home's config.toml says otherwise
+([retention]: keep, keep_unseen, bytes; [llm]: keep).
 """
 
 from bide.cli.terminal import print_json

@@ -8,6 +8,7 @@ does it with --run, 'cache' how well providers' caches served in the last day,
 
 import os
 
+from bide import config
 from bide.cli.exits import Usage
 from bide.cli.table import lines
 from bide.cli.terminal import print_json
@@ -49,7 +50,7 @@ def _programs(args: "Namespace", link: "Link") -> "Json":
 
 def _show_programs(found: "Json") -> None:
     rows = [
-        [one["cli"], one_line(one["version"]) or ("yes" if one["installed"] else "not installed"), _login(one)]
+        [one["cli"], one_line(one["version"]) or ("unknown" if one["installed"] else "not installed"), _login(one)]
         for one in found["programs"]
     ]
     _print(["CLI", "VERSION", "LOGIN"], rows)
@@ -60,7 +61,8 @@ def _print(head: list[str], rows: list[list[str]]) -> None:
 
 
 def _login(one: "Json") -> str:
-    return str(one["login"]) if one["installed"] else str(one["hint"])
+    told = [one["login"]] if one["installed"] else []
+    return "; ".join([*told, *([one["hint"]] if one["hint"] else [])])
 
 
 def _models(args: "Namespace", link: "Link") -> "Json":
@@ -76,6 +78,7 @@ def _upgrade(args: "Namespace", link: "Link") -> "Json":
     if args.cli is None:
         raise Usage(detail="say which one to upgrade, as in: bide llm upgrade claude")
     body = {"cli": args.cli, "target": args.to, "dry_run": not args.run, "env": dict(os.environ)}
+    body["owner"] = os.environ.get(config.DEFAULT_OWNER_VARIABLE) or None
     return link.call("POST", "/v1/llm/upgrade", body)
 
 
@@ -114,7 +117,7 @@ def _doctor(args: "Namespace", link: "Link") -> "Json":
     """What a program can act on; `next_actions` always says something."""
     programs = _programs(args, link)["programs"]
     logging = _vibe_logging()
-    actions = [f"{one['cli']}: {one['hint']}" for one in programs if not one["installed"]]
+    actions = [f"{one['cli']}: {one['hint']}" for one in programs if one["hint"]]
     actions += [f"log in to {one['cli']}" for one in programs if one["login"] == "not_authenticated"]
     if logging is False:
         actions.append("set [session_logging] enabled = true in Vibe's config.toml: without it nothing can be resumed")
@@ -168,7 +171,9 @@ def _vibe_logging() -> "bool | None":
 def _show_doctor(found: "Json") -> None:
     for name, one in found["providers"].items():
         rest = "" if one["circuit_breaker"] == "closed" else f", {one['circuit_breaker']} after failures"
-        print(f"{name}: {one_line(one['version'] or 'not installed')}, {one['login_status']}{rest}")
+        print(
+            f"{name}: {one_line(one['version'] or ('version unknown' if one['cli_available'] else 'not installed'))}, {one['login_status']}{rest}"
+        )
     for action in found["next_actions"]:
         print(f"next: {one_line(action)}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Unpack
 
 from msgspec.structs import replace
@@ -18,6 +19,8 @@ from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions, check
 from bide.model.llm.forms import answer_from_json, ask_to_json, asked_from_json
 from bide.model.llm.programs import Health, Models, Process, Program, Upgrade, health_from_json, process_from_json
+from bide.model.llm.steps import SHOWN, Watched, watched_from_json
+from bide.model.times import ms
 
 
 class RemoteLlm:
@@ -50,6 +53,13 @@ class RemoteLlm:
             raise BadRequest(detail="a job's id or name cannot be empty")
         return answer_from_json(await self._transport.call("GET", f"/v1/asks/{quote(job)}", query={"owner": owner}))
 
+    async def watch(
+        self, job: str, *, after: int = 0, limit: int = SHOWN, wait: timedelta = timedelta(0), owner: str | None = None
+    ) -> Watched:
+        """See beside.Llm.watch."""
+        query = {"after": after, "limit": limit, "wait_ms": ms(wait), "owner": owner}
+        return watched_from_json(await self._transport.call("GET", f"/v1/asks/{quote(job)}/steps", query=query))
+
     async def programs(
         self, cli: str | None = None, *, login: bool = False, env: Mapping[str, str] | None = None
     ) -> tuple[Program, ...]:
@@ -76,10 +86,17 @@ class RemoteLlm:
         )
 
     async def upgrade(
-        self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
+        self,
+        cli: str,
+        target: str | None = None,
+        *,
+        dry_run: bool = True,
+        env: Mapping[str, str] | None = None,
+        owner: str | None = None,
     ) -> Upgrade:
         """See beside.Llm.upgrade. Not asked again if the daemon dies meanwhile."""
         body = {"cli": cli, "target": target, "dry_run": dry_run, "env": dict(os.environ if env is None else env)}
+        body["owner"] = owner or os.environ.get(config.DEFAULT_OWNER_VARIABLE)
         found = await self._transport.call("POST", "/v1/llm/upgrade", body, again=dry_run)
         return Upgrade(found["cli"], tuple(found["command"]), found["dry_run"], found["job"])
 

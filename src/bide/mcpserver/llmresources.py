@@ -8,7 +8,7 @@ from typing import Any
 from bide.api import Jobs
 from bide.mcpserver.guidance import GUIDE, GUIDE_URI
 from bide.mcpserver.resources import Resource
-from bide.model.errors import JobNotFound
+from bide.model.errors import BadRequest
 
 SCHEMES = ("cache_state", "cache-state", "skills")
 """An underscore is not legal in a scheme, so that both spellings are read."""
@@ -25,7 +25,7 @@ TEMPLATES = {
 
 
 async def read(jobs: Jobs, uri: str) -> tuple[str, str]:
-    """The kind and the text of a resource. Raises JobNotFound."""
+    """The kind and the text of a resource. Raises BadRequest."""
     if uri == GUIDE_URI:
         return "text/markdown", GUIDE
     kind, _, which = uri.partition("://")[2].partition("/")
@@ -39,4 +39,4 @@ async def _caches(jobs: Jobs, uri: str, kind: str, which: str) -> dict[str, Any]
         return await jobs.llm.cache(conversation=which)
     if kind == "prefix" and which:
         return await jobs.llm.cache(prefix=which)
-    raise JobNotFound(job=uri)
+    raise BadRequest(detail=f"no resource {uri!r}; there are cache_state://global, {', '.join(TEMPLATES)}", field="uri")

@@ -63,6 +63,7 @@ async def ridden(outbox: Outbox, call: Call, tool: Tool, make: Callable[[], Awai
     if where is not Seat.WITHIN:
         answer = replace(answer, bare=where is Seat.NO_DATA)
         behind = f"{answer.text}\n\n{message.text}"
-        return replace(answer, text=behind) if tool.one_text else replace(answer, aside=message.text)
+        beside = "\n".join(part for part in (answer.aside, message.text) if part)
+        return replace(answer, text=behind) if tool.one_text else replace(answer, aside=beside)
     news = [item_to_json(item) for item in message.items]
     return replace(answer, text=f"{answer.text}\n{message.text}", data={**answer.data, "notices": news})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from msgspec import Struct
@@ -37,6 +38,13 @@ class AskFacts(Struct, frozen=True):
     """The model that was asked for first, which the CLI did not know."""
     recorded: bool = True
     """Something of it is kept beside the job: what it used, how it ended, its conversation."""
+    keep_days: int = 0
+    """How long it is kept after its end, if whoever asked said so; 0 as the home keeps answers."""
+
+    @property
+    def own_time(self) -> timedelta:
+        """How long it is kept, as retention has it: nothing where the home says."""
+        return timedelta(days=self.keep_days)
 
 
 def facts_to_json(facts: AskFacts | None) -> dict[str, Any] | None:

@@ -3,6 +3,8 @@
 A record goes when its time is over. Outputs go when all of them together hold more than they may: those that somebody
 has seen before those that nobody has, the oldest first, and only as many as it takes. The record of a job whose output
 went stays until its own time is over. What descendants still use, and output that is only minutes old, stays.
+
+Answers of LLMs have a time of their own, whether somebody has seen them or not, and their outputs are the last to go.
 """
 
 from __future__ import annotations
@@ -31,10 +33,14 @@ class Policy(Struct, frozen=True):
     """That of a job that nobody has seen goes this long after its end; never sooner than one that was."""
     bytes: int | None
     """What all outputs may hold together; `None` for any amount."""
+    answers: timedelta = timedelta(days=30)
+    """An LLM's answer goes this long after it came, seen or not, unless whoever asked said how long."""
     fresh: timedelta = FRESH
 
-    def keeps(self, *, seen: bool) -> timedelta:
-        """How long after its end a record is kept."""
+    def keeps(self, *, seen: bool, own: timedelta | None = None) -> timedelta:
+        """How long after its end a record is kept; one with a time of its own for that, or, if it is 0, as answers are."""
+        if own is not None:
+            return own or self.answers
         return self.keep if seen else max(self.keep, self.keep_unseen)
 
 
@@ -51,6 +57,8 @@ class Past(Struct, frozen=True):
     alive: bool = False
     """Descendants of it still run."""
     name: str | None = None
+    own: timedelta | None = None
+    """For an LLM's answer, how long it is to be kept; 0 as the home keeps them."""
 
 
 class Choice(Struct, frozen=True):
@@ -102,8 +110,8 @@ class Collected(Struct, frozen=True):
 
 def choose(past: Iterable[Past], policy: Policy, held: int) -> Choice:
     """What of these jobs goes; `held` is what all outputs hold together now, those of running jobs included."""
-    removable = sorted((one for one in past if not one.alive), key=lambda one: (not one.seen, -one.age))
-    forget = [one for one in removable if one.age >= policy.keeps(seen=one.seen)]
+    removable = sorted((one for one in past if not one.alive), key=_order)
+    forget = [one for one in removable if one.age >= policy.keeps(seen=one.seen, own=one.own)]
     over = 0 if policy.bytes is None else held - policy.bytes - sum(one.bytes for one in forget)
     drop: list[Past] = []
     gone = {one.id for one in forget}
@@ -114,3 +122,7 @@ def choose(past: Iterable[Past], policy: Policy, held: int) -> Choice:
             drop.append(one)
             over -= one.bytes
     return Choice(tuple(forget), tuple(drop), max(over, 0))
+
+
+def _order(one: Past) -> tuple[bool, timedelta, bool, timedelta]:
+    return one.own is not None, one.own or timedelta(0), not one.seen, -one.age

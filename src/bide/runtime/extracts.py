@@ -20,6 +20,8 @@ from bide.runtime.core import Core, size_of
 from bide.runtime.reading import kept, slice_at, tail
 
 _TAIL = 16 * 1024
+_ANSWER = 1024 * 1024
+"""So much of an LLM's output is looked through for its answer, from the end, where that is."""
 _COMMAND_MAX = 80
 
 
@@ -38,6 +40,7 @@ def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> It
     """The notice in words, with an extract of at most so many characters."""
     body, size = known
     over = isinstance(job.phase, Ended)
+    said = _answer(core, job) if notice.what in ENDS else b""
     return Item(
         id=notice.id,
         job=job.id,
@@ -52,8 +55,8 @@ def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> It
         exit_code=body["exit_code"] if over else None,
         signal=body["signal"] if over else None,
         duration_ms=body["duration_ms"] if over else None,
-        extract=_extract(core, job, notice, room),
-        size=size,
+        extract=extract(said, room) if said and room > 0 else _extract(core, job, notice, room),
+        size=len(said) or size,
     )
 
 
@@ -102,6 +105,22 @@ def _extract(core: Core, job: Job, notice: Notice, room: int) -> str:
     err = tail(core, job, Stream.ERR, _TAIL).data
     out = tail(core, job, Stream.OUT, _TAIL).data
     return extract(out + (b"\n" if out and not out.endswith(b"\n") else b"") + err, room)
+
+
+def _answer(core: Core, job: Job) -> bytes:
+    """What an LLM answered, or what it says went wrong; nothing for another job, or where neither can be read."""
+    if job.spec.ask is None:
+        return b""
+    from bide.kinds.llm.known import clis  # noqa: PLC0415 - a home without requests does not pay for it
+
+    cli = clis().get(job.spec.ask.cli)
+    if cli is None:
+        return b""
+    last = tail(core, job, Stream.OUT, _ANSWER)
+    reader = cli.reader(job.spec.ask.format)
+    reader.feed(last.data if last.offset == 0 else last.data.partition(b"\n")[2])
+    reading = reader.finish()
+    return (reading.error or reading.text).encode("utf-8", "replace")
 
 
 def _piece(core: Core, job: Job, notice: Notice, room: int) -> str:

@@ -6,11 +6,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from bide.model.retention import Choice, Collected, Gone, Past, Policy
 from bide.store.past import Sums
 
 _NAMED = 1000
 """How many jobs an answer names."""
+
+
+class Shelf(Struct, frozen=True):
+    """Ended jobs that go by one rule."""
+
+    seen: bool
+    own: timedelta | None
 
 
 @dataclass(slots=True)
@@ -45,7 +55,8 @@ class Look:
         seen = sum(one.seen for one in choice.forget)
         self.freed += freed
         self.held -= freed
-        self.left = Sums(
+        self.left = replace(
+            self.left,
             seen=self.left.seen - seen,
             unseen=self.left.unseen - (len(choice.forget) - seen),
             seen_bytes=self.left.seen_bytes - seen_bytes,
@@ -57,9 +68,17 @@ class Look:
             if len(named) < _NAMED:
                 named.append(Gone(one.id, one.name, one.bytes, one.seen))
 
-    def why(self, *, seen: bool) -> str:
+    def keeps(self, shelf: Shelf) -> timedelta:
+        """How long those are kept; all of them equally where somebody asked for it."""
+        return self.policy.keeps(seen=shelf.seen, own=None if self.asked else shelf.own)
+
+    def why(self, shelf: Shelf) -> str:
         """Why a job is forgotten, for its tombstone; nothing where somebody asked for it."""
-        return "" if self.asked else f"it ended more than {in_words(self.policy.keeps(seen=seen))} before"
+        return "" if self.asked else f"it ended more than {in_words(self.keeps(shelf))} before"
+
+    def shelves(self) -> tuple[Shelf, ...]:
+        """All that there is, in the order in which it goes."""
+        return tuple(Shelf(seen, own) for own in (None, *self.left.own) for seen in (True, False))
 
     @property
     def told(self) -> str:

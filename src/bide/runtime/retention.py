@@ -22,7 +22,7 @@ from bide.model.retention import EVENTS, TOMBSTONE_AGE, TOMBSTONES, Collected, P
 from bide.runtime import forgetting
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
-from bide.runtime.look import Look
+from bide.runtime.look import Look, Shelf
 from bide.store.faults import DatabaseCorrupt
 from bide.store.past import PastRow, Place
 
@@ -47,7 +47,7 @@ class Retention:
         """Nothing is done before `run`."""
         self._core = core
         chosen = core.settings.retention
-        self._policy = Policy(chosen.keep, chosen.keep_unseen, chosen.bytes)
+        self._policy = Policy(chosen.keep, chosen.keep_unseen, chosen.bytes, core.settings.llm.keep)
         self._held = 0
         """About what all outputs of ended jobs hold: exact after each look, then counted up."""
         self._pressed = anyio.Event()
@@ -77,7 +77,8 @@ class Retention:
         if not isinstance(phase, Ended):
             return
         self._held += phase.end.kept_bytes
-        keep = self._policy.keep.total_seconds()
+        ask = live.job.spec.ask
+        keep = self._policy.keeps(seen=True, own=None if ask is None else ask.own_time).total_seconds()
         over = self._policy.bytes is not None and self._held > self._policy.bytes
         if (over or keep < EVERY) and not self._due:
             self._due = True
@@ -122,20 +123,20 @@ class Retention:
         return total
 
     async def _forget_old(self, look: Look) -> None:
-        for seen in (True, False):
-            until = look.at - look.policy.keeps(seen=seen)
-            async for batch in self._batches(look, seen=seen, until=until):
+        for shelf in look.shelves():
+            until = look.at - look.keeps(shelf)
+            async for batch in self._batches(look, shelf, until=until):
                 choice = choose(batch, look.policy, 0)
                 look.alive += [one.id for one in batch if one.alive]
                 if choice.forget and not look.dry_run:
-                    await forgetting.forget(self._core, [one.id for one in choice.forget], look.at, look.why(seen=seen))
+                    await forgetting.forget(self._core, [one.id for one in choice.forget], look.at, look.why(shelf))
                 look.went(choice)
 
     async def _drop_outputs(self, look: Look) -> None:
-        for seen in (True, False):
-            since = look.at - look.policy.keeps(seen=seen) + timedelta(milliseconds=1)
+        for shelf in look.shelves():
+            since = look.at - look.keeps(shelf) + timedelta(milliseconds=1)
             until = look.at - look.policy.fresh
-            async for batch in self._batches(look, seen=seen, since=since, until=until, with_output=True):
+            async for batch in self._batches(look, shelf, since=since, until=until, with_output=True):
                 choice = choose(batch, look.policy, look.held)
                 if choice.drop and not look.dry_run:
                     await forgetting.drop_outputs(self._core, [one.id for one in choice.drop], look.at)
@@ -146,8 +147,8 @@ class Retention:
     async def _batches(
         self,
         look: Look,
+        shelf: Shelf,
         *,
-        seen: bool,
         since: datetime | None = None,
         until: datetime | None = None,
         with_output: bool = False,
@@ -160,7 +161,8 @@ class Retention:
                 lambda after=place: self._core.store.past.page(
                     after,
                     _BATCH,
-                    seen=seen,
+                    seen=shelf.seen,
+                    own=shelf.own,
                     since=since,
                     until=until,
                     with_output=with_output,
@@ -168,7 +170,7 @@ class Retention:
                 )
             )
             if rows:
-                yield [_past(row, look.at, seen=seen) for row in rows]
+                yield [_past(row, look, shelf) for row in rows]
             if len(rows) < _BATCH:
                 return
             place = rows[-1].place
@@ -200,6 +202,7 @@ async def _in_thread(read: Callable[[], T]) -> T:
     return await anyio.to_thread.run_sync(read)
 
 
-def _past(row: PastRow, at: datetime, *, seen: bool) -> Past:
+def _past(row: PastRow, look: Look, shelf: Shelf) -> Past:
     alive = any(launch.is_alive(one.pid, one.start_ticks) for one in row.survivors)
-    return Past(row.id, at - row.ended_at, row.bytes, seen=seen, alive=alive, name=row.name)
+    own = None if look.asked else shelf.own
+    return Past(row.id, look.at - row.ended_at, row.bytes, seen=shelf.seen, alive=alive, name=row.name, own=own)

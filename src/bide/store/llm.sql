@@ -48,8 +48,9 @@ SELECT id FROM jobs WHERE kind IN (SELECT value FROM json_each(:kinds))
     AND coalesce(json_extract(spec, '$.ask.recorded'), 1)
 
 -- prune_requests
--- Forget the oldest requests.
+-- Forget the oldest requests, but for those whose job is still there.
 DELETE FROM llm_requests WHERE asked_at < :before AND status <> 'started'
+    AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = llm_requests.job)
 
 -- used
 -- What requests used, by CLI and model: since a time, of one conversation, of one prefix.

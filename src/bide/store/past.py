@@ -49,6 +49,8 @@ class Sums(Struct, frozen=True):
     unseen: int = 0
     seen_bytes: int = 0
     unseen_bytes: int = 0
+    own: tuple[timedelta, ...] = ()
+    """The times of their own that some of them have, the shortest first."""
 
     @property
     def bytes(self) -> int:
@@ -70,9 +72,13 @@ class PastJobs:
 
     def sums(self) -> Sums:
         """How many there are, and what they hold."""
-        found = {seen: (count, held) for seen, count, held in self._rows("past_sums", {})}
-        (unseen, unseen_bytes), (seen, seen_bytes) = found.get(0, (0, 0)), found.get(1, (0, 0))
-        return Sums(seen, unseen, seen_bytes, unseen_bytes)
+        rows = self._rows("past_sums", {})
+        (unseen, unseen_bytes), (seen, seen_bytes) = (
+            (sum(row[2] for row in rows if row[1] == mark), sum(row[3] for row in rows if row[1] == mark))
+            for mark in (0, 1)
+        )
+        own = sorted({keep for keep, *_ in rows if keep is not None})
+        return Sums(seen, unseen, seen_bytes, unseen_bytes, tuple(timedelta(milliseconds=keep) for keep in own))
 
     def page(
         self,
@@ -80,14 +86,16 @@ class PastJobs:
         limit: int,
         *,
         seen: bool,
+        own: timedelta | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         with_output: bool = False,
         owner: str | None = None,
     ) -> list[PastRow]:
-        """The next ones after a place, the oldest first; only those that ended between two times, both included."""
+        """The next ones after a place, the oldest first: of those with this time of their own, or none, that ended between two times, both included."""
         values: Values = {
             "seen": int(seen),
+            "keep": None if own is None else own // timedelta(milliseconds=1),
             "since": -1 if since is None else to_ms(since),
             "until": (1 << 62) if until is None else to_ms(until),
             "least": int(with_output),

@@ -7,22 +7,22 @@ seq, created_at, id, name, owner, session, label, key, parent, fingerprint, pid,
 -- insert_job
 -- Record a job, unless its id belonged to one that was forgotten.
 INSERT INTO jobs
-    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end, seen, bytes, output_dropped_at)
+    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end, seen, bytes, output_dropped_at, keep)
 SELECT :id, :name, :kind, :owner, :session, :label, :key, :parent, :fingerprint,
-    :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end, :seen, :bytes, :output_dropped_at
+    :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end, :seen, :bytes, :output_dropped_at, :keep
 WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE id = :id)
 
 -- add_job
 -- Record a job found on disk, unless its id is known; a key or an active name that another job holds is left out.
 INSERT INTO jobs
-    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end, seen, bytes, output_dropped_at)
+    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end, seen, bytes, output_dropped_at, keep)
 SELECT :id,
     CASE WHEN :phase = 'ended' OR NOT EXISTS (
         SELECT 1 FROM jobs WHERE name = :name AND owner = :owner AND phase <> 'ended'
     ) THEN :name END,
     :kind, :owner, :session, :label,
     CASE WHEN NOT EXISTS (SELECT 1 FROM jobs WHERE owner = :owner AND key = :key) THEN :key END,
-    :parent, :fingerprint, :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end, :seen, :bytes, :output_dropped_at
+    :parent, :fingerprint, :phase, :reason, :pid, :created_at, :started_at, :ended_at, :spec, :end, :seen, :bytes, :output_dropped_at, :keep
 WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE id = :id)
 ON CONFLICT (id) DO NOTHING
 
@@ -202,13 +202,13 @@ WHERE job = :job AND seq > :after ORDER BY seq LIMIT :limit
 SELECT coalesce(max(seq), 0) FROM events
 
 -- past_sums
--- How many ended jobs there are, seen and unseen, and what their outputs hold.
-SELECT seen, count(*), coalesce(sum(bytes), 0) FROM jobs INDEXED BY jobs_past WHERE ended_at IS NOT NULL GROUP BY seen
+-- How many ended jobs there are, by how long they are kept, seen and unseen, and what their outputs hold.
+SELECT keep, seen, count(*), coalesce(sum(bytes), 0) FROM jobs INDEXED BY jobs_past WHERE ended_at IS NOT NULL GROUP BY keep, seen
 
 -- past_jobs
--- Ended jobs in the order in which they go, of those seen or those unseen, between two times and after a place.
+-- Ended jobs in the order in which they go, of those kept as long, seen or unseen, between two times and after a place.
 SELECT ended_at, seq, id, name, bytes, json_extract(end, '$.survivors') FROM jobs INDEXED BY jobs_past
-WHERE ended_at IS NOT NULL AND seen = :seen AND ended_at >= :since AND ended_at <= :until AND bytes >= :least
+WHERE ended_at IS NOT NULL AND keep IS :keep AND seen = :seen AND ended_at >= :since AND ended_at <= :until AND bytes >= :least
     AND (ended_at, bytes, seq) > (:after_at, :after_bytes, :after_seq) AND (:owner IS NULL OR owner = :owner)
 ORDER BY ended_at, bytes, seq LIMIT :limit
 

@@ -42,6 +42,7 @@ def job_values(job: Job) -> Values:
         "created_at": to_ms(job.created_at),
         "spec": jsontext.encode(spec_to_json(job.spec)).decode(),
         **phase_values(job.phase, seen=job.seen),
+        "keep": None if job.spec.ask is None else job.spec.ask.own_time // _MILLISECOND,
         "output_dropped_at": None if job.output_dropped_at is None else to_ms(job.output_dropped_at),
     }
 

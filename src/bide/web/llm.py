@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 from msgspec.structs import asdict
 
@@ -10,6 +11,7 @@ from bide.beside import Conversations, Llm
 from bide.model import fields
 from bide.model.llm.forms import answer_to_json, ask_from_json, asked_to_json
 from bide.model.llm.programs import health_to_json, process_to_json
+from bide.model.llm.steps import SHOWN, watched_to_json
 from bide.web import conversations
 from bide.web.http import HttpRequest, Reply
 from bide.web.query import query_number
@@ -20,6 +22,7 @@ _UPGRADE: dict[str, fields.Kind] = {
     "target": fields.is_text,
     "dry_run": fields.is_flag,
     "env": fields.is_texts,
+    "owner": fields.is_text,
 }
 
 
@@ -33,6 +36,15 @@ async def ask(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
 async def answer(llm: Llm, request: HttpRequest, reply: Reply, job: str) -> None:
     """`GET /v1/asks/{job}`, where the job may be given by a correlation id."""
     await reply.json(answer_to_json(await llm.answer(job, owner=request.query.get("owner"))))
+
+
+async def watch(llm: Llm, request: HttpRequest, reply: Reply, job: str) -> None:
+    """`GET /v1/asks/{job}/steps`."""
+    query = request.query
+    wait = timedelta(milliseconds=max(query_number(query, "wait_ms", 0), 0))
+    after, limit = query_number(query, "after", 0), query_number(query, "limit", SHOWN)
+    found = await llm.watch(job, after=after, limit=limit, wait=wait, owner=query.get("owner"))
+    await reply.json(watched_to_json(found))
 
 
 async def programs(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
@@ -85,6 +97,7 @@ def _of_conversations(act: Callable[[Conversations, HttpRequest, Reply, str], Aw
 ROUTES: dict[tuple[str, str], Act] = {
     ("POST", "v1/asks"): ask,
     ("GET", "v1/asks/*"): answer,
+    ("GET", "v1/asks/*/steps"): watch,
     ("POST", "v1/llm/programs"): programs,
     ("GET", "v1/llm/health"): health,
     ("GET", "v1/llm/processes"): processes,

@@ -217,16 +217,13 @@ def main() -> int:
         return 0
     if words in (["auth", "status"], ["login", "status"]):
         return 1 if MODE == "loggedout" else 0
-    resumed = False
-    if NAME == "codex":
-        if words.pop(0) != "exec":
-            return 2
-        resumed = words[:1] == ["resume"] and bool(words.pop(0))
+    first = words.pop(0) if NAME == "codex" else "exec"
     flags, rest = parse(words)
+    if first != "exec" or (NAME == "codex" and rest[:1] in (["review"], ["help"])):
+        return 2
+    resumed = NAME == "codex" and rest[:1] == ["resume"] and bool(rest.pop(0))
     stdin = sys.stdin.buffer.read().decode()
-    session = (
-        flags.get("--resume") or ([rest[0]] if NAME == "codex" and resumed and len(rest) > 1 else []) or ["c-1"]
-    )[0]
+    session = (flags.get("--resume") or ([rest[0]] if resumed and len(rest) > 1 else []) or ["c-1"])[0]
     with open(os.environ["FAKE_LOG"], "a", encoding="utf-8") as log:
         env = {
             key: os.environ[key] for key in ("VIBE_ACTIVE_MODEL", "CLAUDECODE", "CI", "NO_COLOR") if key in os.environ

@@ -11,6 +11,7 @@ from bide.model.errors import BadRequest
 from bide.model.llm.answer import Note, Reading
 from bide.model.llm.ask import Ask
 from bide.model.llm.prompt import Prompt
+from bide.model.llm.steps import Mark
 
 WORD_MAX = 131_071
 """Bytes that the kernel takes in one word of a command line."""
@@ -51,6 +52,9 @@ class Command(Struct, frozen=True):
 
 class Reader(Protocol):
     """Reads what a CLI writes, piece by piece, in memory that does not grow with it."""
+
+    marks: list[Mark]
+    """Where it told how far it is: the newest ones, the same however the pieces were cut."""
 
     def feed(self, data: bytes) -> None:
         """The next bytes of its stdout."""

@@ -15,6 +15,7 @@ from bide.model.errors import BadRequest
 from bide.model.llm.answer import Reading
 from bide.model.llm.ask import Ask, Strategy
 from bide.model.llm.prompt import Parts, Prompt, cache_blocks
+from bide.model.llm.steps import Progress
 
 NAME = "claude"
 STREAM, JSON, TEXT = "stream-json", "json", "text"
@@ -123,14 +124,18 @@ class Stream(Lines):
             self._assistant(json.dumps(found, separators=(",", ":")).encode())
         elif kind == "system" and found.get("subtype") == "init":
             self._init = {key: found.get(key) for key in ("session_id", "model")}
+            self.step(Progress.THINKING)
         elif kind == "result":
             self._result = found
             self.final = True
+            self.step(Progress.FINISHING)
 
     def _assistant(self, line: bytes) -> None:
         if b'"type":"text"' in line:
             self._said = line
+            self.step(Progress.ANSWERING)
         if b'"type":"tool_use"' in line:
+            self.step(Progress.WORKING)
             for name in _TOOL.findall(line):
                 used = name.decode("utf-8", "replace")
                 self._tools[used] = self._tools.get(used, 0) + 1
@@ -151,7 +156,7 @@ class One(Whole):
         events = items({"all": found}, "all") or items({"all": [found]}, "all")
         result = next((event for event in reversed(events) if event.get("type") == "result"), dict[str, Any]())
         if not result:
-            return Whole.finish(self)
+            return self.unread()
         return _reading(result, {}, {}, tools={}, final=True, skipped=0)
 
 

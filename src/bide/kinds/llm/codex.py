@@ -13,6 +13,7 @@ from bide.kinds.llm.lines import Lines, Whole, below, number, word
 from bide.model.llm.answer import Note, Reading, Tokens
 from bide.model.llm.ask import Ask
 from bide.model.llm.prompt import Prompt
+from bide.model.llm.steps import Progress
 
 NAME = "codex"
 STREAM, TEXT = "json", "text"
@@ -38,8 +39,10 @@ FLAGS = (
     Flag("ignore_user_config", "--ignore-user-config", Shape.SWITCH),
     Flag("ignore_rules", "--ignore-rules", Shape.SWITCH),
 )
-NOT_RESUMED = (_SANDBOX, _ASK, "add_dir", "working_dir", "search")
-"""What an earlier conversation has settled."""
+BEFORE_RESUME = (_SANDBOX, _ASK, "add_dir", "working_dir", "search", "profile")
+"""What `exec` takes and `exec resume` does not: said before that word it holds all the same."""
+_MAY_BE_A_COMMAND = re.compile(r"[a-z][a-z-]{2,30}")
+"""A prompt of one such word (`review`, `help`) would be taken for a command of Codex."""
 
 
 def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
@@ -47,11 +50,15 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
     kind = CLI.format_of(ask)
     options, notes = _autonomy(ask, installed)
     resumed = bool(ask.conversation) or ask.resume_latest
-    given, unknown = flags.words(FLAGS, options, cli=NAME, has=installed.has, drop=NOT_RESUMED if resumed else ())
-    by_pipe = by_stdin(prompt.text)
+    early = {name: options[name] for name in BEFORE_RESUME if resumed and name in options}
+    late = {name: value for name, value in options.items() if name not in early}
+    before, unknown = flags.words(FLAGS, early, cli=NAME, has=installed.has)
+    given, more = flags.words(FLAGS, late, cli=NAME, has=installed.has)
+    by_pipe = by_stdin(prompt.text) or _MAY_BE_A_COMMAND.fullmatch(prompt.text) is not None
     return Command(
         words=(
             "exec",
+            *before,
             *(("resume",) if resumed else ()),
             *(("--last",) if ask.resume_latest else ()),
             *(("--model", ask.model) if ask.model else ()),
@@ -64,7 +71,7 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
         format=kind,
         input=encoded(prompt.text) if by_pipe else None,
         bypass=bool(options.get(_BYPASS)) or options.get(_SANDBOX) == "danger-full-access",
-        notes=(*notes, *unknown),
+        notes=(*notes, *unknown, *more),
     )
 
 
@@ -110,11 +117,14 @@ class Stream(Lines):
         kind = found.get("type")
         if kind == "thread.started":
             self._thread = word(found.get("thread_id"))
+            self.step(Progress.THINKING)
         elif kind == "turn.completed":
             self._usage, self._error, self.final = below(found, "usage"), "", True
             self._turns += 1
+            self.step(Progress.FINISHING)
         elif kind == "turn.failed":
             self._error, self.final = word(below(found, "error").get("message")) or "the turn failed", True
+            self.step(Progress.FINISHING)
         elif kind == "error":
             self._error = word(found.get("message")) or "an error without a message"
 
@@ -123,7 +133,9 @@ class Stream(Lines):
             return
         if b'"type":"agent_message"' in line[:200]:
             self._said = line
+            self.step(Progress.ANSWERING)
         elif found := _ITEM.search(line[:300]):
+            self.step(Progress.WORKING)
             used = found[1].decode()
             self._tools[used] = self._tools.get(used, 0) + 1
 

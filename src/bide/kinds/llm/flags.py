@@ -121,11 +121,11 @@ class Flag(Struct, frozen=True):
 
 
 def words(
-    flags: Iterable[Flag], options: Mapping[str, Any], *, cli: str, has: Callable[[str], bool], drop: Iterable[str] = ()
+    flags: Iterable[Flag], options: Mapping[str, Any], *, cli: str, has: Callable[[str], bool]
 ) -> tuple[list[str], list[Note]]:
     """The words for all options, in the order of the table; and which of them the installed version does not know.
 
-    What is in `drop` has no meaning this time and is left out. Raises BadRequest.
+    Raises BadRequest.
     """
     flags = tuple(flags)
     known = {flag.name for flag in flags}
@@ -138,7 +138,7 @@ def words(
         if options.get(flag.name) is None:
             continue
         given = flag.words(options[flag.name])
-        if not given or flag.name in drop:
+        if not given:
             continue
         if flag.listed and not has(flag.flag):
             notes.append(Note("flag_unknown", f"The installed {cli} has no {flag.flag}, so it was left out."))

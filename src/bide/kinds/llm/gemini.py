@@ -11,6 +11,7 @@ from bide.kinds.llm.lines import Lines, Whole, below, number, word
 from bide.model.llm.answer import Reading, Tokens
 from bide.model.llm.ask import Ask, Strategy
 from bide.model.llm.prompt import Prompt
+from bide.model.llm.steps import Progress
 
 NAME = "gemini"
 STREAM, JSON, TEXT = "stream-json", "json", "text"
@@ -73,24 +74,28 @@ class Stream(Lines):
         kind = found.get("type")
         if kind == "init":
             self._init = {key: found.get(key) for key in ("session_id", "model")}
+            self.step(Progress.THINKING)
         elif kind == "message" and found.get("role") == "assistant":
             self._message(found)
         elif kind == "tool_use":
             used = word(found.get("tool_name")) or "a tool"
             self._tools[used] = self._tools.get(used, 0) + 1
             self._said.clear()
+            self.step(Progress.WORKING)
         elif kind == "error" and found.get("severity") != "warning":
             self._error = word(found.get("message")) or "an error without a message"
         elif kind == "result":
             self._result(found)
 
     def _message(self, found: dict[str, Any]) -> None:
+        self.step(Progress.ANSWERING)
         if not found.get("delta"):
             self._said.clear()
         self._said.append(str(found.get("content", "")))
 
     def _result(self, found: dict[str, Any]) -> None:
         self._stats, self.final = below(found, "stats"), True
+        self.step(Progress.FINISHING)
         failed = found.get("status") == "error"
         self._error = (word(below(found, "error").get("message")) or self._error or "it failed") if failed else ""
 
@@ -119,8 +124,8 @@ class One(Whole):
     def finish(self) -> Reading:
         """One object at the end."""
         found = below({"all": self.value()}, "all")
-        if not found:
-            return Whole.finish(self)
+        if not {"response", "error"} & found.keys():
+            return self.unread()
         usage = below(found, "usageMetadata")
         models = below(below(found, "stats"), "models")
         each = [below(model, "tokens") for model in models.values()]

@@ -11,6 +11,7 @@ from bide.kinds.llm.lines import Lines, Whole, amount, below, number, tokens, wo
 from bide.model.llm.answer import Reading
 from bide.model.llm.ask import Ask, Strategy
 from bide.model.llm.prompt import Prompt
+from bide.model.llm.steps import Progress
 
 NAME = "grok"
 STREAM, JSON, PLAIN = "streaming-json", "json", "plain"
@@ -70,16 +71,18 @@ class Stream(Lines):
     def line(self, line: bytes) -> None:
         """Pieces of text are joined; thoughts are passed over."""
         if line[:30].startswith(b'{"type":"thought"'):
+            self.step(Progress.THINKING)
             return
         found = self.parsed(line)
         kind = found.get("type")
         if kind == "text":
             self._said.append(str(found.get("data", "")))
-        elif kind == "end":
+            self.step(Progress.ANSWERING)
+        elif kind in ("end", "error"):
             self._end, self.final = found, True
-        elif kind == "error":
-            self._end, self.final = found, True
-            self._error = word(found.get("message")) or "an error without a message"
+            self.step(Progress.FINISHING)
+            if kind == "error":
+                self._error = word(found.get("message")) or "an error without a message"
 
     def finish(self) -> Reading:
         """All of its text, and what the last event says."""
@@ -93,8 +96,8 @@ class One(Whole):
     def finish(self) -> Reading:
         """One object at the end."""
         found = below({"all": self.value()}, "all")
-        if not found:
-            return Whole.finish(self)
+        if "text" not in found and found.get("type") != "error":
+            return self.unread()
         error = (word(found.get("message")) or "it failed") if found.get("type") == "error" else ""
         return _reading(str(found.get("text", "")), found, error=error, final=True)
 

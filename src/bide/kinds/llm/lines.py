@@ -6,6 +6,7 @@ import json
 from typing import Any, cast
 
 from bide.model.llm.answer import Reading, Tokens
+from bide.model.llm.steps import KEPT, Mark, Progress
 
 LINE_MAX = 16 * 1024 * 1024
 """A longer line is passed over: no CLI says its result in one."""
@@ -18,6 +19,9 @@ class Lines:
         """Nothing was read yet."""
         self._pending = bytearray()
         self._passing = False
+        self._fed = 0
+        self._at = 0
+        self.marks: list[Mark] = []
         self.final = False
         self.skipped = 0
 
@@ -25,6 +29,7 @@ class Lines:
         """The next bytes."""
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
+            self._at = self._fed + end + 1
             if self._passing:
                 self._passing = False
             elif self._pending:
@@ -34,6 +39,7 @@ class Lines:
                 self._whole(data[start:end])
             self._pending.clear()
             start = end + 1
+        self._fed += len(data)
         self._keep(data[start:])
 
     def _keep(self, rest: bytes) -> None:
@@ -53,6 +59,14 @@ class Lines:
         """One line. What is no JSON is counted and passed over."""
         raise NotImplementedError
 
+    def step(self, phase: Progress) -> None:
+        """The line that is being read tells that it is here now; of tools each use counts."""
+        if phase is not Progress.WORKING and self.marks and self.marks[-1].phase is phase:
+            return
+        self.marks.append(Mark(self._at, phase))
+        if len(self.marks) > 2 * KEPT:
+            del self.marks[:KEPT]
+
     def parsed(self, line: bytes) -> dict[str, Any]:
         """The object of a line; an empty one for what is none."""
         found = as_object(line)
@@ -65,6 +79,7 @@ class Lines:
         line = bytes(self._pending)
         if line.rstrip().endswith(b"}") and as_object(line) is not None:
             self._pending.clear()
+            self._at = self._fed + 1  # where it will end
             self.line(line)
 
 
@@ -74,15 +89,23 @@ class Whole:
     def __init__(self) -> None:
         """Nothing was read yet."""
         self._data = bytearray()
+        self.marks: list[Mark] = []
         self.final = False
 
     def feed(self, data: bytes) -> None:
         """The next bytes."""
         self._data += data
+        if data and not self.marks:
+            self.marks.append(Mark(1, Progress.ANSWERING))
 
     def finish(self) -> Reading:
         """All of it is the text."""
         return Reading(text=self._data.decode("utf-8", "replace").strip())
+
+    def unread(self) -> Reading:
+        """All of it as it came, and a word on that it was not what was to be read: it may be cut off."""
+        text = Whole.finish(self).text
+        return Reading(text=text, skipped=len(text.splitlines()))
 
     def value(self) -> object:
         """All of it as JSON, from where that begins: some CLIs say other things before; `None` for what is none."""

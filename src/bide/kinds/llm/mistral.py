@@ -17,6 +17,7 @@ from bide.model.errors import BadRequest
 from bide.model.llm.answer import Reading, Tokens
 from bide.model.llm.ask import Ask
 from bide.model.llm.prompt import Prompt
+from bide.model.llm.steps import Progress
 
 NAME, PROGRAM = "mistral", "vibe"
 _PACKAGE = "mistral-vibe"
@@ -71,7 +72,12 @@ class Stream(Lines):
 
     def line(self, line: bytes) -> None:
         """What tools said is passed over."""
-        self._messages.take(self.parsed(line))
+        message = self.parsed(line)
+        self._messages.take(message)
+        if message.get("role") == "user":
+            self.step(Progress.THINKING)
+        elif message.get("role") == "assistant":
+            self.step(Progress.WORKING if items(message, "tool_calls") else Progress.ANSWERING)
 
     def finish(self) -> Reading:
         """What the assistant said last. Nothing says that it was the last: that is for the exit code to say."""
@@ -87,7 +93,7 @@ class One(Whole):
         found = self.value()
         messages = items({"all": found}, "all") or items(found, "messages")
         if not messages:
-            return Whole.finish(self)
+            return self.unread()
         read = _Messages()
         for message in messages:
             read.take(message)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
+from msgspec.structs import replace
+
+from bide.mcpserver.answers import beside, spoken
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.llm.answer import Status
@@ -38,11 +41,11 @@ async def ask(call: Call, given: Json) -> Answer:
             data,
         )
     data |= {"answer": answer.text, "warnings": [note.message for note in answer.notes]}
-    if answer.status is not Status.COMPLETED:
-        return Answer(
-            answer.error, {**data, "error": {"code": str(answer.fault), "message": answer.error}}, is_error=True
-        )
-    return Answer("\n".join([answer.text, *data["warnings"]]).strip(), data)
+    resume = [f"resume: {data['resume']}"] if data["resume"] else []
+    told = Answer(spoken(answer, answer.text), data, aside="\n".join([*beside(answer), *resume]))
+    if answer.status is Status.COMPLETED:
+        return told
+    return replace(told, data={**data, "error": {"code": str(answer.fault), "message": answer.error}}, is_error=True)
 
 
 TOOL = Tool(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from functools import partial
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from bide.mcpserver.answers import beside, spoken
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import llmjobs, llmreview, llmsessions, llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS, SERVERS, asked, schema
 from bide.model.llm.answer import Status
 from bide.model.llm.prompt import optimized
+from bide.model.output import Stream
+from bide.model.phase import Ended
 from bide.model.schema import Json, fields, flag, text, whole
 
+_UPGRADE_LINES = 20
 _NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "grok": "Grok", "mistral": "Mistral Vibe"}
 
 
@@ -60,13 +65,14 @@ async def request(cli: str, call: Call, given: Json) -> Answer:
         "exitCode": answer.exit_code,
         "response": said,
         **llmtext.common(found, given, SERVERS),
-        "parsed": llmtext.parsed(answer),
+        "parsed": {key: value for key, value in llmtext.parsed(answer).items() if key != "text"},
     }
+    aside = "\n".join([*beside(answer), f"[gateway] jobId={found.job.id} sessionId={data['sessionId']}"])
     if answer.status is Status.COMPLETED:
-        return Answer(said or "\n".join(note.message for note in answer.notes) or "(no answer)", data)
+        return Answer(spoken(answer, said), data, aside=aside)
     data["error"] = {"code": str(answer.fault) or str(answer.status), "message": answer.error}
     data["errorCategory"] = str(answer.fault)
-    return Answer(answer.error, data, is_error=True)
+    return Answer(spoken(answer, said), data, is_error=True, aside=aside)
 
 
 async def request_async(cli: str, call: Call, given: Json) -> Answer:
@@ -95,8 +101,24 @@ async def _versions(call: Call, given: Json) -> Answer:
 
 async def _upgrade(call: Call, given: Json) -> Answer:
     dry_run = bool(given.get("dryRun", True))
-    found = await call.jobs.llm.upgrade(given["cli"], given.get("target"), dry_run=dry_run, env=call.caller.env)
-    return _told({"cli": found.cli, "command": list(found.command), "dryRun": found.dry_run, "jobId": found.job})
+    found = await call.jobs.llm.upgrade(
+        given["cli"], given.get("target"), dry_run=dry_run, env=call.caller.env, owner=call.caller.owner
+    )
+    data: Json = {"cli": found.cli, "command": list(found.command), "dryRun": found.dry_run, "jobId": found.job}
+    return _told(data) if found.job is None else await _upgraded(call, data, found.job)
+
+
+async def _upgraded(call: Call, data: Json, job: str) -> Answer:
+    """What became of an upgrade, or that it goes on: the same call then waits for the same one."""
+    (one,) = (await call.jobs.wait([job], timeout=timedelta(seconds=call.longest))).jobs
+    if not isinstance(one.phase, Ended):
+        return _told({**data, "status": "running", "next": "It goes on. The same call waits for it again."})
+    end = one.phase.end
+    said = [await call.jobs.read(job, stream=stream, tail=_UPGRADE_LINES) for stream in Stream]
+    output = "\n".join(piece.data.decode("utf-8", "replace").strip() for piece in said if piece.data)
+    status = "completed" if end.success else "failed"
+    told = _told({**data, "status": status, "exitCode": end.exit_code, "output": output})
+    return told if end.success else replace(told, is_error=True)
 
 
 async def _models(call: Call, given: Json) -> Answer:
@@ -119,7 +141,7 @@ _ABOUT = (
     ),
     Tool(
         "cli_upgrade",
-        "Bring an LLM command line to a version. Only shows the plan unless dryRun is false.",
+        "Bring an LLM command line to a version. Only shows the plan unless dryRun is false; then it is done as a job, and waited for.",
         fields(("cli",), cli=_CLI, target=text("a version; the newest if not given"), dryRun=flag("true if not given")),
         _upgrade,
         destructive=True,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from bide.mcpserver.tool import Answer, Call, Tool
+from msgspec.structs import replace
+
+from bide.mcpserver.tool import Answer, Call, Tool, refusal
 from bide.mcpserver.toolsets import llmtext
-from bide.model.errors import JobNotFound
+from bide.model.errors import BideError, JobForgotten, JobNotFound
 from bide.model.llm.answer import Answer as LlmAnswer
-from bide.model.llm.answer import Status, phase_of
+from bide.model.llm.answer import Status
+from bide.model.llm.steps import KEPT, SHOWN
 from bide.model.output import Stream
 from bide.model.schema import Json, fields, text, whole
 
@@ -37,10 +40,11 @@ async def result(call: Call, given: Json) -> Answer:
 
 async def request_result(call: Call, given: Json) -> Answer:
     """The same, by the caller's own word for it."""
-    answer = await call.jobs.llm.answer(given["correlationId"], owner=call.caller.owner)
+    asked = given["correlationId"]
+    answer = await call.jobs.llm.answer(asked, owner=call.caller.owner)
     if answer.job.owner != call.caller.owner:
-        raise JobNotFound(job=given["correlationId"])
-    return await _result(call, answer, given)
+        raise JobNotFound(job=asked)
+    return await _result(call, replace(answer, correlation_id=asked), given)
 
 
 async def _result(call: Call, answer: LlmAnswer, given: Json) -> Answer:
@@ -77,21 +81,15 @@ async def _text(call: Call, job: str, stream: Stream) -> str:
 
 
 async def watch(call: Call, given: Json) -> Answer:
-    """Wait until a request writes more, or is over; the position in its output counts as progress."""
-    job = await call.own.job(given["jobId"])
-    seen, began = given.get("afterProgressSeq", 0), await call.jobs.llm.answer(job.id)
-    await call.progress(0, f"{began.cli}: {phase_of(began)}")
+    """Wait until a request gets further, or is over."""
+    job = (await call.own.job(given["jobId"])).id
+    seen, limit = given.get("afterProgressSeq", 0), given.get("progressLimit", SHOWN)
     wait = timedelta(milliseconds=given.get("waitMs", 0))
-    await call.jobs.read(began.job.id, offset=seen, limit=1, follow=wait or None)
-    answer = await call.jobs.llm.answer(began.job.id)
-    snapshot, phase = llmtext.snapshot(answer), phase_of(answer)
-    size = snapshot["stdoutBytes"]
-    await call.progress(max(size, 1), f"{answer.cli}: {phase}")
-    events: list[Json] = []
-    if size > seen:
-        events.append({"seq": size, "phase": str(phase), "bytes": size, "toolUses": dict(answer.reading.tools)})
-    body: Json = {"job": snapshot, "phase": str(phase), "capability": "phases"}
-    return _told({**body, "progress": events, "progressSeq": max(size, seen)})
+    found = await call.jobs.llm.watch(job, after=seen, limit=limit, wait=wait)
+    for step in found.steps:
+        await call.progress(step.seq, f"{found.answer.cli}: {llmtext.PHASES[step.phase]}")
+    phase = llmtext.PHASES[found.phase]
+    return _told({"job": llmtext.snapshot(found.answer), "phase": phase, "progress": llmtext.progress(found, seen)})
 
 
 async def cancel(call: Call, given: Json) -> Answer:
@@ -115,6 +113,15 @@ async def health(call: Call, _: Json) -> Answer:
     return _told({"jobs": rows, "running": len(rows), "clis": clis, "persistence": persistence})
 
 
+def _unknown(error: BideError) -> Answer:
+    """What is not there, and how to come by it all the same."""
+    if not isinstance(error, JobNotFound) or isinstance(error, JobForgotten):
+        return refusal(error)
+    said = f"no request of yours is known as {error.facts['job']!r}"
+    message = f"{said}; make it again, and if an equal one runs or was answered lately, it is joined and not run twice"
+    return Answer(message, {"error": {"code": error.code, "message": message}}, is_error=True)
+
+
 _JOB = text("the id of a request")
 _PAGE: dict[str, Json] = {
     "maxChars": whole("of each stream; the last ones if there are more", minimum=1000, maximum=2_000_000),
@@ -122,13 +129,21 @@ _PAGE: dict[str, Json] = {
     "stderrOffsetChars": whole("", minimum=0),
 }
 TOOLS = (
-    Tool("llm_job_status", "Where a request is.", fields(("jobId",), jobId=_JOB), status, reads_only=True),
+    Tool(
+        "llm_job_status",
+        "Where a request is.",
+        fields(("jobId",), jobId=_JOB),
+        status,
+        reads_only=True,
+        refuse=_unknown,
+    ),
     Tool(
         "llm_job_result",
         "What a request wrote, whatever became of it; partial while it runs. `parsed.text` is the answer.",
         fields(("jobId",), jobId=_JOB, **_PAGE),
         result,
         reads_only=True,
+        refuse=_unknown,
     ),
     Tool(
         "llm_request_result",
@@ -136,19 +151,21 @@ TOOLS = (
         fields(("correlationId",), correlationId=text(), **_PAGE),
         request_result,
         reads_only=True,
+        refuse=_unknown,
     ),
     Tool(
         "llm_job_watch",
-        "Wait, without polling, until a request writes more than was seen, or is over.",
+        "Wait, without polling, until a request gets further than was seen, or is over. To be told of its end alone, give afterProgressSeq 999999999999.",
         fields(
             ("jobId",),
             jobId=_JOB,
-            afterProgressSeq=whole("progressSeq of the last answer", minimum=0),
-            progressLimit=whole("", minimum=1, maximum=64),
-            waitMs=whole("", minimum=0, maximum=30_000),
+            afterProgressSeq=whole("progress.nextAfterSeq of the last answer", minimum=0),
+            progressLimit=whole("at most so many events; 32 if not given", minimum=1, maximum=KEPT),
+            waitMs=whole("how long to wait at most; 0 if not given", minimum=0, maximum=30_000),
         ),
         watch,
         reads_only=True,
+        refuse=_unknown,
     ),
     Tool(
         "llm_job_cancel",

@@ -30,11 +30,12 @@ _LAST = "This was the last round: tell your user what is still open."
 
 async def act(call: Call, given: Json) -> Answer:
     """Ask those who were not asked yet in this round, and collect."""
-    clis, number = given.get("clis", list(review.REVIEWERS)), given.get("round", 1)
-    review.check(clis, number)
+    number = given.get("round", 1)
     if "prompt" not in given and "reviewId" not in given:
         raise BadRequest(detail="give a prompt that says what to review, or the reviewId of one that goes on")
     name = given.get("reviewId") or f"review-{secrets.token_hex(4)}"
+    clis = given.get("clis") or await _reviewers(call, given, name, number)
+    review.check(clis, number)
     wait = min(given.get("waitMs", 45_000) / 1000, call.longest)
     votes: dict[str, Vote] = {}
     deadline = anyio.current_time() + wait
@@ -46,6 +47,26 @@ async def act(call: Call, given: Json) -> Answer:
         for cli in clis:
             group.start_soon(one, cli)
     return _told(name, number, [votes[cli] for cli in clis])
+
+
+async def _reviewers(call: Call, given: Json, name: str, number: int) -> list[str]:
+    """Whom a review asked so far; with a prompt, and if there was nobody, those who are asked unless others are named."""
+    rounds = range(number, 0, -1) if "prompt" in given else (number,)
+    for one in rounds if "reviewId" in given else ():
+        before = [cli for cli in CLIS if await _found(call, review.correlation_of(name, one, cli)) is not None]
+        if before:
+            return before
+    if "prompt" in given:
+        return list(review.REVIEWERS)
+    raise BadRequest(detail=f"nobody was asked in round {number} of a review {name!r} of yours; give a prompt to ask")
+
+
+async def _found(call: Call, correlation: str) -> LlmAnswer | None:
+    try:
+        found = await call.jobs.llm.answer(correlation, owner=call.caller.owner)
+    except JobNotFound:
+        return None
+    return found if found.job.owner == call.caller.owner else None
 
 
 async def _vote(call: Call, given: Json, cli: str, correlation: str, deadline: float) -> Vote:
@@ -63,13 +84,11 @@ async def _vote(call: Call, given: Json, cli: str, correlation: str, deadline: f
 
 
 async def _answer(call: Call, given: Json, cli: str, correlation: str) -> LlmAnswer:
-    try:
-        found = await call.jobs.llm.answer(correlation, owner=call.caller.owner)
-        if found.job.owner == call.caller.owner:
-            return found
-    except JobNotFound:
-        if "prompt" not in given:
-            raise
+    found = await _found(call, correlation)
+    if found is not None:
+        return found
+    if "prompt" not in given:
+        raise BadRequest(detail=f"{cli} was not asked in this round; give the prompt to ask it")
     wanted: Json = {key: given[key] for key in ("approvalStrategy", "cwd") if key in given}
     prompt = review.prompt_of(given.get("prompt", ""), given.get("round", 1))
     parts = {"context": given["context"], "task": prompt} if given.get("context") else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bide.model.job import Job
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.programs import Health, Process
+from bide.model.llm.steps import Progress, Step, Watched
 from bide.model.phase import Ended, Queued
 from bide.model.schema import Json
 from bide.model.times import ms, stamp
@@ -56,6 +57,42 @@ def parsed(answer: Answer) -> Json:
     }
 
 
+PHASES: dict[Progress, str] = {
+    **{phase: str(phase) for phase in Progress},
+    Progress.WORKING: "tool",
+    Progress.ANSWERING: "writing",
+    Progress.FINISHING: "writing",
+}
+"""How far a request is, in the gateway's words."""
+_MESSAGES = {
+    Progress.QUEUED: "Waits for its turn",
+    Progress.STARTING: "The CLI was started",
+    Progress.THINKING: "The model thinks",
+    Progress.WORKING: "The model uses a tool",
+    Progress.ANSWERING: "The model writes",
+    Progress.FINISHING: "The answer is complete",
+}
+_LIFE = (Progress.QUEUED, Progress.STARTING)
+
+
+def progress(found: Watched, after: int) -> Json:
+    """The steps that a request made, and where to go on."""
+    return {
+        "capability": "structured" if found.structured else "activity_only",
+        "events": [_event(step) for step in found.steps],
+        "nextAfterSeq": found.steps[-1].seq if found.steps else after,
+        "lastSeq": found.last,
+        "highWaterSeq": found.last,
+        "hasMore": found.more,
+    }
+
+
+def _event(step: Step) -> Json:
+    kind = "lifecycle" if step.phase in _LIFE else "activity" if step.phase in _MESSAGES else "terminal"
+    message = _MESSAGES.get(step.phase, f"The request is {step.phase}")
+    return {"seq": step.seq, "phase": PHASES[step.phase], "kind": kind, "message": message, "bytes": step.bytes}
+
+
 def common(asked: Asked, given: Json, servers: list[str]) -> Json:
     """What every reply to a request has."""
     answer, approval = asked.answer, asked.approval
@@ -80,6 +117,8 @@ def common(asked: Asked, given: Json, servers: list[str]) -> Json:
     facts = answer.job.spec.ask
     if facts is not None and facts.worktree is not None:
         body["worktree"] = facts.worktree
+    if facts is not None and "promptParts" in given:
+        body["stablePrefix"] = {"hash": facts.prefix_hash, "tokens": facts.prefix_tokens}
     if answer.cli == "gemini":
         body["resumable"] = "sessionId" in given
     return body
@@ -102,6 +141,7 @@ def deferred(asked: Asked, given: Json, servers: list[str]) -> Json:
         "fetchWith": "llm_job_result",
         "collectWith": "llm_job_result",
         "cancelWith": "llm_job_cancel",
+        "watchWith": "llm_job_watch",
     }
 
 

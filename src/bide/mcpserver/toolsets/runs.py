@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bide.mcpserver import patience, questions, text
+from bide.mcpserver.answers import answered
 from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.dedup import Dedup, Policy
@@ -134,12 +135,21 @@ async def _told(call: Call, waited: Waited, budget: int, *, joined: bool = False
     if not over:
         said, data["next"] = text.following(job)
         parts.append(said)
-    for stream in Stream:
-        found = await text.output(call.jobs, job, stream, budget, call.mark)
-        if found is not None:
-            parts.append(found[0])
-            data[str(stream)] = found[1]
+    for key, said, shown in await _outputs(call, job, budget):
+        parts.append(said)
+        data[key] = shown
     return Answer(text.lines(parts), data)
+
+
+async def _outputs(call: Call, job: Job, budget: int) -> list[tuple[str, str, Json]]:
+    """What a job brought, by what it is called in the data: what it wrote, or, of a request to an LLM, the answer."""
+    if not budget:
+        return []
+    if job.spec.ask is not None and isinstance(job.phase, Ended):
+        answer = await call.jobs.llm.answer(job.id)
+        return [("answer", *answered(answer, budget, call.mark))]
+    found = [(str(stream), await text.output(call.jobs, job, stream, budget, call.mark)) for stream in Stream]
+    return [(key, *shown) for key, shown in found if shown is not None]
 
 
 def _met(waited: Waited, *, joined: bool = False) -> str:
@@ -188,11 +198,9 @@ async def _told_all(call: Call, waited: Waited, budget: int) -> Answer:
     for job in over:
         parts.append(text.job_line(job))
         row = text.job_data(job)
-        for stream in Stream:
-            found = await text.output(call.jobs, job, stream, share, call.mark) if share else None
-            if found is not None:
-                parts.append(found[0])
-                row[str(stream)] = found[1]
+        for key, said, shown in await _outputs(call, job, share):
+            parts.append(said)
+            row[key] = shown
         rows.append(row)
     data: Json = {"met": waited.met, "ended": rows, "running": [text.job_data(job) for job in left]}
     if left:

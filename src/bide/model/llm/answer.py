@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from bide.model.job import Job
 from bide.model.llm.approval import Decision
-from bide.model.phase import Ended, Queued, Reason
+from bide.model.phase import Ended, Reason
 
 
 class Fault(StrEnum):
@@ -142,42 +142,6 @@ def status_of(job: Job, reading: Reading) -> Status:
     return Status.COMPLETED if end.success else Status.FAILED
 
 
-class Progress(StrEnum):
-    """How far a request is, as far as its output tells."""
-
-    QUEUED = "queued"
-    STARTING = "starting"
-    """It runs and has said nothing that can be read."""
-    THINKING = "thinking"
-    """It has told of its conversation or model, and of nothing else."""
-    WORKING = "working"
-    """It has used tools."""
-    ANSWERING = "answering"
-    """It has said something."""
-    FINISHING = "finishing"
-    """It has said all, and has not left yet."""
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELED = "canceled"
-    ORPHANED = "orphaned"
-
-
-def phase_of(answer: Answer) -> Progress:
-    """How far it is."""
-    if answer.status is not Status.RUNNING:
-        return Progress(str(answer.status))
-    if isinstance(answer.job.phase, Queued):
-        return Progress.QUEUED
-    reading = answer.reading
-    told = (
-        (Progress.FINISHING, reading.final),
-        (Progress.ANSWERING, reading.text),
-        (Progress.WORKING, reading.tools),
-        (Progress.THINKING, reading.conversation or reading.model),
-    )
-    return next((phase for phase, sign in told if sign), Progress.STARTING)
-
-
 def code_of(job: Job) -> int | None:
     """The exit code as the gateway says it: `None` for what a signal ended, or nobody knows."""
     if not isinstance(job.phase, Ended):
@@ -203,5 +167,9 @@ def notes_of(job: Job, reading: Reading) -> tuple[Note, ...]:
     if reading.final and not reading.error and not end.success and not lingered and end.reason is Reason.EXITED:
         found.append(Note("exit_disagrees", f"The CLI said its result and left with {end.exit_code}; look at stderr."))
     if reading.skipped:
-        found.append(Note("unreadable_output", f"{reading.skipped} lines of the output could not be read."))
+        found.append(Note("unreadable_output", f"{_lines(reading.skipped)} of the output could not be read."))
     return tuple(found)
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"

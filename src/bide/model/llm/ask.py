@@ -16,6 +16,7 @@ from bide.model.request import check_env, check_owner
 
 BOOKKEEPING = "gw-"
 """What ids begin with that name a conversation for us alone, and that no CLI knows."""
+_ASK_OTHERWISE = ("claude", "gemini", "grok", "mistral")
 IDLE_LEAST, IDLE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,199}\Z")
 _TREE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}\Z")
@@ -150,9 +151,15 @@ def check(ask: Ask) -> None:
     if ask.correlation_id is not None and not _ID.match(ask.correlation_id):
         raise BadRequest(detail="a correlationId has 1 to 200 letters, digits and . _ : @ / + -")
     if ask.idle is not None and not IDLE_LEAST <= ask.idle <= IDLE_MOST:
-        raise BadRequest(detail="idleTimeoutMs is from 30000 to 3600000; leave it out for what suits the CLI")
+        raise BadRequest(
+            detail="idleTimeoutMs is from 30000 to 3600000 (--idle 30s to 1h); leave it out for what suits the CLI"
+        )
     if ask.timeout is not None and ask.timeout <= timedelta(0):
         raise BadRequest(detail="a timeout must be above 0; leave it out for none")
+    if ask.full_auto and ask.cli in _ASK_OTHERWISE:
+        raise BadRequest(
+            detail=f"full automation is Codex's; for {ask.cli} use approvalStrategy mcp_managed (--managed)"
+        )
     if ask.owner is not None:
         check_owner(ask.owner)
     check_env(ask.env)

@@ -17,6 +17,9 @@ from bide.model.llm.ask import Policy
 
 MIB = 1024 * 1024
 _DATABASES = ("LLM_GATEWAY_JOBS_DB", "LLM_GATEWAY_LOGS_DB")
+_KEEP = "LLM_GATEWAY_JOB_RETENTION_DAYS"
+KEPT_MOST = 36_500
+"""Days that an answer can be kept for."""
 _TRUE = ("1", "true", "yes", "on")
 
 
@@ -66,6 +69,8 @@ class LlmSettings(Struct, frozen=True):
     """Past so many that wait, another is refused."""
     queue_timeout: timedelta = timedelta(0)
     """How long one may wait for its turn before it is given up; 0 for as long as it takes."""
+    keep: timedelta = timedelta(days=30)
+    """How long answers are kept, whatever holds for other jobs."""
     policy: Policy = Policy.BALANCED
     log_prompts: bool = False
     """Keep the beginning of each prompt in the record of approvals."""
@@ -111,11 +116,19 @@ def over(chosen: LlmSettings, env: Mapping[str, str]) -> tuple[LlmSettings, tupl
 
 def _without_effect(env: Mapping[str, str]) -> list[Note]:
     named = [name for name in _DATABASES if env.get(name, "none") not in ("", "none")]
-    found = [Note("setting_ignored", f"{name} names a database; bide has one store, in its home.") for name in named]
-    if env.get("LLM_GATEWAY_JOB_RETENTION_DAYS"):
-        message = "LLM_GATEWAY_JOB_RETENTION_DAYS has no effect; set retention.keep in the home's config.toml."
-        found.append(Note("setting_ignored", message))
-    return found
+    return [Note("setting_ignored", f"{name} names a database; bide has one store, in its home.") for name in named]
+
+
+def keep_days(env: Mapping[str, str]) -> int:
+    """How many days whoever asks wants the answer kept; 0 for as long as the home keeps answers. Raises BadRequest."""
+    text = env.get(_KEEP, "")
+    if not text:
+        return 0
+    if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= KEPT_MOST:
+        raise BadRequest(
+            detail=f"{_KEEP} is a number of days from 1 to {KEPT_MOST}, not {text!r}; correct it or unset it"
+        )
+    return int(text)
 
 
 def unrecorded(env: Mapping[str, str]) -> bool:

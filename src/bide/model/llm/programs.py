@@ -20,9 +20,9 @@ class Program(Struct, frozen=True):
     path: str | None = None
     version: str = ""
     login: str = "not_checked"
-    """`authenticated`, `not_authenticated`, `unknown` for one that cannot be asked, `not_checked`."""
+    """`authenticated`, `not_authenticated`, `unknown` for one that cannot be asked or did not say, `not_checked`."""
     hint: str = ""
-    """How to install it, if it is not there."""
+    """How to install it, if it is not there; that it did not say its version."""
 
 
 class Models(Struct, frozen=True):

@@ -81,7 +81,8 @@ def _checked(text: str, what: str, most: int) -> str:
         raise BadRequest(detail=f"{what} is empty; say what is wanted")
     if len(text) > most:
         detail = f"input_too_large: {what} has {len(text)} characters and {most} are the most"
-        raise BadRequest(detail=f"{detail}; put the rest into a file and name that, or use promptParts")
+        instead = "" if most == LARGEST_PARTS else ", or give it in parts (promptParts; --context FILE)"
+        raise BadRequest(detail=f"{detail}; put the rest into a file and name that{instead}")
     if "\0" in text:
         raise BadRequest(detail=f"invalid_input: {what} has a NUL in it, which no command line can carry")
     return text

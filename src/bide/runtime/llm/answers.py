@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bide.keeper import services
 from bide.kinds.llm import known
-from bide.kinds.llm.base import Cli
+from bide.kinds.llm.base import Cli, Reader
 from bide.kinds.llm.faults import ADVICE, meant
 from bide.kinds.llm.lines import as_object
 from bide.model.askfacts import AskFacts
@@ -60,11 +60,18 @@ async def answer(core: Core, job: Job) -> Answer:
 
 
 def _read(core: Core, job: Job, cli: Cli, kind: str) -> Reading:
-    reader, at = cli.reader(kind), 0
+    reader = cli.reader(kind)
+    feed(core, job, reader)
+    return _with_journal(core, job, cli, reader.finish())
+
+
+def feed(core: Core, job: Job, reader: Reader) -> int:
+    """Read all that a job has written so far; how much that is."""
+    at = 0
     while True:
         piece = slice_at(core, job, Stream.OUT, at, _PIECE)
         if not piece.data:
-            return _with_journal(core, job, cli, reader.finish())
+            return at
         reader.feed(piece.data)
         at = piece.next
 

@@ -25,8 +25,9 @@ from bide.model.errors import QueueFull
 from bide.model.limits import Limits, OnOutputCap
 from bide.model.llm import caches
 from bide.model.llm.answer import Answer, Asked, Note, Status
+from bide.model.llm.approval import Decision
 from bide.model.llm.ask import Ask, check
-from bide.model.llm.choices import GROUP, LlmSettings, group_of, model_of, over, unrecorded
+from bide.model.llm.choices import GROUP, LlmSettings, group_of, keep_days, model_of, over, unrecorded
 from bide.model.llm.prompt import Prompt, last_stable
 from bide.model.request import Request
 from bide.model.schedule import has_room, within
@@ -54,40 +55,68 @@ class Desk(Struct, frozen=True):
     worktrees: Worktrees
 
 
+class Prepared(Struct, frozen=True):
+    """A request that may be made."""
+
+    cli: Cli
+    chosen: LlmSettings
+    request: Request
+    facts: AskFacts
+    notes: tuple[Note, ...]
+    decision: Decision | None
+    files: Mapping[str, bytes]
+    """What is to be written for it."""
+
+
 async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Asked:
     """Start it, or join an equal one, and answer as the request wants it. Nothing here is undone by a cancelled call."""
-    check(asked)
-    cli = known.named(asked.cli)
-    base = dict(os.environ if asked.base_env is None else asked.base_env)
-    chosen, notes = over(core.settings.llm, {**base, **asked.env})
-    asked = replace(asked, model=model_of(cli.name, asked.model, chosen, cli.aliases))
-    asked, tree = await desk.worktrees.placed(asked, base)
-    prompt, more = _cached(asked, chosen)
-    asked, ignored = with_servers(asked, chosen.mcp_servers)
-    recorder = desk.recorder
-    installed = await desk.programs.find(cli, {**base, **asked.env})
-    asked, files = _with_files(core, asked)
-    command = check_words(cli.command(asked, prompt, installed), cli.name)
-    decision = gate.check(core.home.path, asked, prompt.text, command, chosen)
-    facts = replace(_facts(asked, prompt, command, files), recorded=not unrecorded(base), worktree=tree)
-    more += _expiring(core, asked, chosen)
-    request = _request(asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key)
+    made = await _prepared(core, desk, asked, key)
+    recorder, request, facts = desk.recorder, made.request, made.facts
     began = anyio.current_time()
-    refusal = desk.retrying.refusal(cli.name) or _full(core, cli.name, chosen)
+    refusal = desk.retrying.refusal(made.cli.name) or _full(core, made.cli.name, made.chosen)
     if refusal is not None and starting.earlier(core, request) is None:
         raise refusal
+    _write(made.files)
     ran = await starting.run(core, request)
     answer, deferred = await _settled(core, desk.retrying, ran, request, began)
     if ran.joined and (ran.job.key is None or ran.job.key != key):
+        recorder.remember(ran.job.owner, facts, str(answer.job.id))
         await recorder.joined(answer.job, facts)
-        recorder.remove(files)
+        recorder.remove(facts.files)
     await recorder.began(ran.job)
-    answer = replace(
-        answer,
-        correlation_id=facts.correlation_id,
-        notes=(*notes, *more, *ignored, *command.notes, *answer.notes),
+    answer = replace(answer, correlation_id=facts.correlation_id, notes=(*made.notes, *answer.notes))
+    return Asked(answer, joined=ran.joined, deferred=deferred, deadline=request.deadline, approval=made.decision)
+
+
+async def _prepared(core: Core, desk: Desk, asked: Ask, key: str | None) -> Prepared:
+    """What it comes to. Nothing is made for it before it is known that it may be made. Raises BadRequest and what the gate says."""
+    check(asked)
+    cli = known.named(asked.cli)
+    base = dict(os.environ if asked.base_env is None else asked.base_env)
+    env = {**base, **asked.env}
+    chosen, notes = over(core.settings.llm, env)
+    kept = keep_days(env)
+    asked = replace(asked, model=model_of(cli.name, asked.model, chosen, cli.aliases))
+    prompt, more = _cached(asked, chosen)
+    asked, ignored = with_servers(asked, chosen.mcp_servers)
+    installed = await desk.programs.find(cli, env)
+    asked, files = _with_schema(core, asked)
+    command = check_words(cli.command(asked, prompt, installed), cli.name)
+    decision = gate.check(core.home.path, asked, prompt.text, command, chosen)
+    asked, tree = await desk.worktrees.placed(asked, base)
+    facts = _facts(asked, prompt, command, tuple(files))
+    facts = replace(facts, recorded=not unrecorded(env), keep_days=kept, worktree=tree)
+    return Prepared(
+        cli=cli,
+        chosen=chosen,
+        request=_request(
+            asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key
+        ),
+        facts=facts,
+        notes=(*notes, *more, *_expiring(core, asked, chosen), *ignored, *command.notes),
+        decision=decision,
+        files=files,
     )
-    return Asked(answer, joined=ran.joined, deferred=deferred, deadline=request.deadline, approval=decision)
 
 
 def _full(core: Core, cli: str, chosen: LlmSettings) -> QueueFull | None:
@@ -115,6 +144,9 @@ async def _settled(core: Core, retrying: Retrying, ran: Ran, request: Request, b
 def _cached(asked: Ask, chosen: LlmSettings) -> tuple[Prompt, list[Note]]:
     """The prompt, with its stable prefix marked to be cached if that is wanted always, or a word on that it could be."""
     prompt = asked.said()
+    if asked.cli != "claude" and prompt.parts is not None and prompt.parts.cached:
+        message = f"Only Claude is told what to cache; {asked.cli} gets the prompt in one piece, as it would without."
+        return prompt, [Note("cache_control_ignored", message)]
     if asked.cli != "claude" or prompt.parts is None or prompt.parts.cached or not prompt.parts.prefix:
         return prompt, []
     least = chosen.cache.min_stable_tokens
@@ -137,21 +169,24 @@ def _expiring(core: Core, asked: Ask, chosen: LlmSettings) -> list[Note]:
     return [] if note is None else [note]
 
 
-def _with_files(core: Core, asked: Ask) -> tuple[Ask, tuple[str, ...]]:
-    """A schema that is given as an object goes into a file, which is named after what it says."""
+def _with_schema(core: Core, asked: Ask) -> tuple[Ask, dict[str, bytes]]:
+    """A schema that is given as an object is to be a file, which is named after what it says."""
     given = asked.options.get(_SCHEMA)
     if not isinstance(given, dict):
-        return asked, ()
+        return asked, {}
     data = json.dumps(cast("dict[str, Any]", given), sort_keys=True).encode()
-    folder = os.path.join(core.home.path, FOLDER)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    path = os.path.join(folder, f"schema-{hashlib.sha256(data).hexdigest()[:16]}.json")
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(fd, data)
-    finally:
-        os.close(fd)
-    return replace(asked, options={**asked.options, _SCHEMA: path}), (path,)
+    path = os.path.join(core.home.path, FOLDER, f"schema-{hashlib.sha256(data).hexdigest()[:16]}.json")
+    return replace(asked, options={**asked.options, _SCHEMA: path}), {path: data}
+
+
+def _write(files: Mapping[str, bytes]) -> None:
+    for path, data in files.items():
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, data)
+        finally:
+            os.close(fd)
 
 
 def _facts(asked: Ask, prompt: Prompt, command: Command, files: tuple[str, ...]) -> AskFacts:

@@ -19,6 +19,8 @@ from bide.runtime.core import now
 from bide.runtime.llm.recording import FOLDER
 
 FILE = "approvals.jsonl"
+_INSTEAD = {"mistral": "name an agent that asks or only reads, such as agent: 'plan'"}
+"""What else to do, where it is a default that acts without asking."""
 
 
 def check(home: str, ask: Ask, text: str, command: Command, chosen: LlmSettings) -> Decision | None:
@@ -26,7 +28,8 @@ def check(home: str, ask: Ask, text: str, command: Command, chosen: LlmSettings)
     if command.bypass and not chosen.enabled:
         detail = f"this would let {ask.cli} act without asking anybody, which the operator has not allowed"
         where = os.path.join(home, "config.toml")
-        raise BadRequest(detail=f"{detail}; set enabled = true under [llm] in {where}, or ask without that")
+        instead = _INSTEAD.get(ask.cli, "ask without that")
+        raise BadRequest(detail=f"{detail}; set enabled = true under [llm] in {where}, or {instead}")
     if ask.strategy is not Strategy.MCP_MANAGED:
         return None
     allowed = ask.options.get("allowed_tools")

@@ -11,7 +11,8 @@ from typing import Any, Unpack
 import anyio
 
 from bide.kinds.llm import known
-from bide.kinds.llm.base import Cli
+from bide.kinds.llm.base import Cli, Installed
+from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
 from bide.model.llm import caches
@@ -19,15 +20,16 @@ from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.choices import group_of
 from bide.model.llm.programs import Health, Models, Process, Program, Upgrade
+from bide.model.llm.steps import SHOWN, Watched
 from bide.model.request import Request
 from bide.runtime import starting
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
-from bide.runtime.llm import asking, gate, lingering, processes, turns
+from bide.runtime.llm import asking, gate, lingering, processes, turns, watching
 from bide.runtime.llm import programs as found_programs
 from bide.runtime.llm.asking import Desk
 from bide.runtime.llm.conversations import LocalConversations
-from bide.runtime.llm.programs import OWNER, Programs, search_path
+from bide.runtime.llm.programs import Programs, Said, search_path
 from bide.runtime.llm.recording import Recorder
 from bide.runtime.llm.retrying import Retrying
 from bide.runtime.llm.worktrees import Worktrees
@@ -75,14 +77,23 @@ class LocalLlm:
         self._core.seen.mark(answer.job)
         return answer
 
+    async def watch(
+        self, job: str, *, after: int = 0, limit: int = SHOWN, wait: timedelta = timedelta(0), owner: str | None = None
+    ) -> Watched:
+        """See beside.Llm.watch."""
+        found = self._find(job, owner).id
+        told = await watching.watch(self._core, self._retrying, found, after=after, limit=limit, wait=wait)
+        self._core.seen.mark(told.answer.job)
+        return told
+
     def _find(self, ref: str, owner: str | None) -> Job:
         try:
             return self._core.find(ref)
         except JobNotFound:
-            row = self._core.store.llm.find(ref, owner)
-            if row is None:
+            job = self._recorder.known_as(ref, owner)
+            if job is None:
                 raise
-            return self._core.find(row.job)
+            return self._core.find(job)
 
     async def programs(
         self, cli: str | None = None, *, login: bool = False, env: Mapping[str, str] | None = None
@@ -100,17 +111,30 @@ class LocalLlm:
         return tuple(found[one.name] for one in wanted)
 
     async def _program(self, cli: Cli, env: Mapping[str, str], *, login: bool) -> Program:
-        installed = await self._programs.find(cli, env)
-        if installed.path is None:
+        path = shutil.which(cli.program, path=search_path(env))
+        if path is None:
             return Program(cli.name, installed=False, hint=cli.install)
-        state = "not_checked"
-        if login:
-            state = await self._login(cli, installed.path, env)
-        return Program(cli.name, installed=True, path=installed.path, version=installed.version, login=state)
+        found: list[Installed] = []
+        said: list[Said] = []
 
-    async def _login(self, cli: Cli, path: str, env: Mapping[str, str]) -> str:
-        said = None if cli.login is None else await self._programs.ask((path, *cli.login), env)
-        return found_programs.login(cli, said, env)
+        async def look() -> None:
+            found.append(await self._programs.find(cli, env, found_programs.PROBE))
+
+        async def log_in(words: tuple[str, ...]) -> None:
+            said.append(await self._programs.ask((path, *words), env, found_programs.PROBE))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(look)
+            if login and cli.login is not None:
+                group.start_soon(log_in, cli.login)
+        state = found_programs.login(cli, said[0] if said else None, env) if login else "not_checked"
+        version = found[0].version
+        hint = (
+            ""
+            if version
+            else f"it did not say its version within {found_programs.PROBE.total_seconds():g} s; ask again"
+        )
+        return Program(cli.name, installed=True, path=path, version=version, login=state, hint=hint)
 
     async def health(self) -> tuple[Health, ...]:
         """See beside.Llm.health."""
@@ -135,7 +159,13 @@ class LocalLlm:
         )
 
     async def upgrade(
-        self, cli: str, target: str | None = None, *, dry_run: bool = True, env: Mapping[str, str] | None = None
+        self,
+        cli: str,
+        target: str | None = None,
+        *,
+        dry_run: bool = True,
+        env: Mapping[str, str] | None = None,
+        owner: str | None = None,
     ) -> Upgrade:
         """See beside.Llm.upgrade."""
         base = dict(os.environ if env is None else env)
@@ -146,10 +176,11 @@ class LocalLlm:
         request = Request(
             command,
             base_env={**base, "PATH": search_path(base)},
-            owner=OWNER,
+            owner=owner,
             label="llm upgrade",
             background=True,
             ttl=_UPGRADE,
+            dedup=Dedup(Policy.REUSE_RECENT, _UPGRADE),
         )
         return Upgrade(cli, command, dry_run=False, job=(await starting.run(self._core, request)).job.id)
 

@@ -23,12 +23,18 @@ from bide.runtime.core import Core
 from bide.runtime.reading import slice_at
 
 OWNER = "bide"
-_PATIENCE = timedelta(seconds=30)
-"""Gemini CLI needs 8 s for its version on a busy machine."""
+PATIENCE = timedelta(seconds=30)
+"""What a request waits for: its words depend on what the CLI says. Gemini CLI needs 8 s for that on a busy machine."""
+PROBE = timedelta(seconds=5)
+"""What whoever only wants to know waits for."""
 _LATE = 124
 _READ = 256 * 1024
 _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]+)")
 _MORE = ("~/.local/bin", "~/.nvm/versions/node/*/bin", "/usr/local/bin", "/usr/bin")
+
+
+Key = tuple[str, str, int, int]
+"""A CLI, its program, and what changes when that is replaced."""
 
 
 class Said(Struct, frozen=True):
@@ -41,47 +47,52 @@ class Said(Struct, frozen=True):
 class Programs:
     """What was found so far. A program that is replaced is asked again, and so is one that did not answer in time."""
 
-    def __init__(self, core: Core, patience: timedelta = _PATIENCE) -> None:
+    def __init__(self, core: Core, patience: timedelta = PATIENCE) -> None:
         """Nothing was asked yet."""
         self._core = core
         self._patience = patience
-        self._known: dict[tuple[str, str, int, int], Installed] = {}
-        self._asking: dict[tuple[str, str, int, int], anyio.Lock] = {}
+        self._known: dict[Key, Installed] = {}
+        self._late: dict[Key, Installed] = {}
+        """What is known of those that did not answer in time."""
+        self._looking: dict[Key, anyio.Event] = {}
 
-    async def find(self, cli: Cli, env: Mapping[str, str]) -> Installed:
-        """The CLI as it is installed for somebody with this environment."""
+    async def find(self, cli: Cli, env: Mapping[str, str], patience: timedelta | None = None) -> Installed:
+        """The CLI as it is installed for somebody with this environment; without a version if it does not say in time.
+
+        It is asked all the same when the caller's patience ends, for whoever comes next.
+        """
         path = shutil.which(cli.program, path=search_path(env))
         if path is None:
             return Installed(cli.name)
         found = os.stat(path)
         key = (cli.name, path, found.st_mtime_ns, found.st_size)
-        async with self._asking.setdefault(key, anyio.Lock()):
-            known = self._known.get(key)
-            if known is not None:
-                return known
-            installed, answered = await self._look(cli, path, env)
-            if answered:
-                self._known[key] = installed
-            return installed
+        if key not in self._known:
+            if key not in self._looking:
+                self._looking[key] = anyio.Event()
+                self._core.hub.spawn(lambda: self._look(key, cli, path, env))
+            with anyio.move_on_after(None if patience is None else patience.total_seconds()):
+                await self._looking[key].wait()
+        return self._known.get(key) or self._late.get(key) or Installed(cli.name, path)
 
-    async def _look(self, cli: Cli, path: str, env: Mapping[str, str]) -> tuple[Installed, bool]:
-        """What it says of itself, and whether it did in time."""
+    async def _look(self, key: Key, cli: Cli, path: str, env: Mapping[str, str]) -> None:
+        """Find out what it says of itself, and whether it did in time."""
         said: dict[str, Said] = {}
 
         async def look(what: str, words: tuple[str, ...]) -> None:
             said[what] = await self.ask((path, *words), env)
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(look, "version", ("--version",))
-            group.start_soon(look, "help", cli.help)
-        version = next((line.strip() for line in said["version"].text.splitlines() if line.strip()), "")
-        flags = frozenset(_FLAG.findall(said["help"].text)) if said["help"].status == 0 else frozenset[str]()
-        installed = Installed(cli.name, path, version if said["version"].status == 0 else "", flags)
-        return installed, all(one.status != _LATE for one in said.values())
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(look, "version", ("--version",))
+                group.start_soon(look, "help", cli.help)
+            in_time = all(one.status != _LATE for one in said.values())
+            (self._known if in_time else self._late)[key] = _installed(cli.name, path, said)
+        finally:
+            self._looking.pop(key).set()
 
-    async def ask(self, command: tuple[str, ...], env: Mapping[str, str]) -> Said:
+    async def ask(self, command: tuple[str, ...], env: Mapping[str, str], patience: timedelta | None = None) -> Said:
         """Run something short and take what it wrote to stdout."""
-        core = self._core
+        core, most = self._core, patience or self._patience
         request = Request(
             command,
             cwd=core.home.path,
@@ -89,8 +100,8 @@ class Programs:
             env_defaults=False,
             owner=OWNER,
             label="llm",
-            limits=Limits(timeout=self._patience, output_bytes=_READ, grace=timedelta(seconds=1)),
-            deadline=self._patience * 2,
+            limits=Limits(timeout=most, output_bytes=_READ, grace=timedelta(seconds=1)),
+            deadline=most * 2,
         )
         job = (await starting.run(core, request)).job
         try:
@@ -101,6 +112,12 @@ class Programs:
         finally:
             with anyio.CancelScope(shield=True):
                 await _forget(core, job.id)
+
+
+def _installed(name: str, path: str, said: Mapping[str, Said]) -> Installed:
+    version = next((line.strip() for line in said["version"].text.splitlines() if line.strip()), "")
+    flags = frozenset(_FLAG.findall(said["help"].text)) if said["help"].status == 0 else frozenset[str]()
+    return Installed(name, path, version if said["version"].status == 0 else "", flags)
 
 
 async def _forget(core: Core, job: str) -> None:
@@ -119,10 +136,10 @@ def search_path(env: Mapping[str, str]) -> str:
 
 
 def login(cli: Cli, said: Said | None, env: Mapping[str, str]) -> str:
-    """`authenticated`, `not_authenticated`, or `unknown` for one that cannot be asked."""
+    """`authenticated`, `not_authenticated`, or `unknown` for one that cannot be asked, or did not say in time."""
     if any(env.get(key) for key in cli.keys):
         return "authenticated"
-    if said is None:
+    if said is None or said.status == _LATE:
         return "unknown"
     return "authenticated" if said.status == 0 else "not_authenticated"
 

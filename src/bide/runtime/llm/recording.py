@@ -23,6 +23,7 @@ from bide.store.llm import RequestRow
 
 log = logging.getLogger(__name__)
 
+_REMEMBERED = 10_000
 FOLDER = "llm"
 """In the home: what was written for requests, and the record of approvals."""
 
@@ -36,12 +37,14 @@ class Recorder:
         self._retrying = retrying
         self._written: dict[str, Future[None]] = {}
         """Rows on their way to the disk, by job."""
+        self._unrecorded: dict[tuple[str, str], str] = {}
+        """Jobs of requests of which nothing is to be kept, by owner and correlation id; the newest ones."""
 
     def take_up(self) -> None:
         """Finish what ended while nobody was there, record what no row is there for, and be told of what follows."""
         core = self._core
         rows = core.store.llm
-        rows.prune(now() - core.settings.retention.keep_unseen)
+        rows.prune(now() - max(core.settings.retention.keep_unseen, core.settings.llm.keep))
         for job in self._found(rows.unrecorded(list(known.clis()))):
             if job.spec.ask is not None and job.spec.ask.retry_of is not None:
                 rows.move(job.spec.ask.retry_of, job.id, job.spec.ask.attempt).result()
@@ -69,6 +72,22 @@ class Recorder:
         if written is not None:
             await self._core.hub.settled(written)
 
+    def remember(self, owner: str, asked: AskFacts, job: str) -> None:
+        """Know a request of which nothing is to be kept, for as long as this runtime is there."""
+        if not asked.recorded:
+            self._unrecorded.pop((owner, asked.correlation_id), None)
+            self._unrecorded[owner, asked.correlation_id] = job
+            if len(self._unrecorded) > _REMEMBERED:
+                del self._unrecorded[next(iter(self._unrecorded))]
+
+    def known_as(self, correlation_id: str, owner: str | None) -> str | None:
+        """The job of the newest request with this correlation id."""
+        for (whose, word), job in reversed(self._unrecorded.items()):
+            if word == correlation_id and owner in (None, whose):
+                return job
+        row = self._core.store.llm.find(correlation_id, owner)
+        return None if row is None else row.job
+
     async def joined(self, job: Job, asked: AskFacts) -> None:
         """Another request is answered by this job; return when it is on record."""
         facts = job.spec.ask
@@ -85,6 +104,7 @@ class Recorder:
             return
         self._retrying.began(live.job)
         if not facts.recorded:
+            self.remember(live.job.owner, facts, str(live.job.id))
             return
         rows = self._core.store.llm
         if facts.retry_of is not None:
