@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
+    from bide.cli.following import Follower
     from bide.cli.parser import Parser
     from bide.client.blocking import Link
     from bide.client.http1 import Answer, Json
@@ -54,10 +55,11 @@ def execute(args: "Namespace", link: "Link") -> int:
     if args.json and not args.follow:
         return _as_json(args, link, job)
     sinks = (JsonSinks if args.json else Sinks)(raw=args.raw, streams=STREAMS[args.stream])
+    follower = _follower(link, sinks) if args.follow else None
     try:
         ends = {stream: _copy(args, link, job, stream, sinks) for stream in STREAMS[args.stream]}
-        if args.follow:
-            job = _follow(link, job, sinks, ends)
+        if follower is not None:
+            job = _follow(follower, job, ends)
     finally:
         sinks.finish()
     if args.json:
@@ -136,10 +138,13 @@ def _copy(args: "Namespace", link: "Link", job: "Json", stream: int, sinks: Sink
     return at
 
 
-def _follow(link: "Link", job: "Json", sinks: Sinks, ends: dict[int, int]) -> "Json":
+def _follower(link: "Link", sinks: Sinks) -> "Follower":
     from bide.cli.following import Follower  # noqa: PLC0415 - only -f pays for it
 
-    follower = Follower(link, sinks)
+    return Follower(link, sinks)
+
+
+def _follow(follower: "Follower", job: "Json", ends: dict[int, int]) -> "Json":
     follower.job = job
     follower.offsets.update(ends)
     while not follower.ended:
