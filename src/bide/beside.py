@@ -268,6 +268,10 @@ class Outbox(Protocol):
         """These arrived, and are never told again; how many were open."""
         ...
 
+    async def carry(self, consumer: str, notices: Sequence[str], carrier: str) -> int:
+        """These were handed over by this carrier, who does not know yet whether they arrived; how many were open."""
+        ...
+
     async def settle(self, carrier: str) -> int:
         """Whatever this carrier has in hand arrived; how much that was."""
         ...

@@ -118,6 +118,28 @@ def test_what_a_session_was_handed_last_is_due_again_when_it_ends(bide: Shell, t
     assert job in str(hook(bide, "stop", tmp_path, session="s2"))
 
 
+@pytest.mark.parametrize("point", ["prompt", "stop"])
+def test_what_a_hook_could_not_say_is_said_by_the_next(bide: Shell, tmp_path: Path, point: str) -> None:
+    job = ended(bide, owner_of("claude-code", str(tmp_path)))
+    given = json.dumps({"session_id": "s1", "cwd": str(tmp_path)}).encode()
+    with open("/dev/full", "wb") as full:
+        words = bide.command("hook", point, "--client", "claude")
+        done = subprocess.run(words, input=given, stdout=full, stderr=subprocess.PIPE, env=bide.env, check=False)
+    assert b"bide: the answer could not be written: No space left on device" in done.stderr
+    assert job in str(hook(bide, point, tmp_path))
+    assert hook(bide, point, tmp_path) == {}
+
+
+def test_a_session_is_asked_again_about_its_jobs_if_the_question_could_not_be_put(bide: Shell, tmp_path: Path) -> None:
+    job = running(bide, tmp_path, "echo compiling; exec sleep 1000")
+    given = json.dumps({"session_id": "s1", "cwd": str(tmp_path)}).encode()
+    with open("/dev/full", "wb") as full:
+        words = bide.command("hook", "stop", "--client", "claude")
+        subprocess.run(words, input=given, stdout=full, stderr=subprocess.DEVNULL, env=bide.env, check=False)
+    assert job in hook(bide, "stop", tmp_path)["reason"]
+    bide.out("kill", job)
+
+
 def test_a_hook_without_a_daemon_or_with_nonsense_says_nothing(tmp_path: Path) -> None:
     bide = Shell(tmp_path / "none", tmp_path)
     done = bide("hook", "stop", "--client", "claude", stdin=b"[nonsense")

@@ -45,7 +45,11 @@ def execute(args: "Namespace", link: "Link") -> int:
     """Say what is due, in the words of the client; never in its way."""
     quiet = Link(link.home, starts=False)
     try:
-        said = _said(args, quiet, _given())
+        hook = Hook(args, quiet, _given())
+        if said := hook.said():
+            print(json.dumps(said), flush=True)
+        # Only now: a hook that its client ends before has told nobody.
+        hook.note()
     except DaemonUnavailable:
         return 0  # where none runs nothing is due, and that is no news
     except BideError as error:
@@ -53,8 +57,6 @@ def execute(args: "Namespace", link: "Link") -> int:
         return 0
     finally:
         quiet.close()
-    if said:
-        print(json.dumps(said), flush=True)
     return 0
 
 
@@ -67,40 +69,61 @@ def _given() -> "Json":
     return found if type(found) is dict else {}
 
 
-def _said(args: "Namespace", link: Link, given: "Json") -> "Json | None":
-    owner = args.owner or config.owner() or owner_of(CLIENT_NAMES[args.client], str(given.get("cwd") or os.getcwd()))
-    carrier = f"hook:{args.client}:{given.get('session_id') or owner}"
-    link.asker = carrier  # who owns no job, so that looking at one tells nobody
-    if args.point == "session-end":
-        link.call("POST", f"/v1/carriers/{quote(carrier)}/release", {})
-        return None
-    # A hook that is called has gone on since the last one: what that handed over was read.
-    link.call("POST", f"/v1/carriers/{quote(carrier)}/settle", {})
-    if args.point == "stop":
-        return _at_stop(args, link, owner, carrier)
-    text = _due(link, owner, carrier)
-    return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}} if text else None
+class Hook:
+    """One call of a hook: what it says, and what is noted once that is said."""
 
+    def __init__(self, args: "Namespace", link: Link, given: "Json") -> None:
+        """`given` is what the client says of itself."""
+        self._args = args
+        self._link = link
+        folder = str(given.get("cwd") or os.getcwd())
+        self._owner: str = args.owner or config.owner() or owner_of(CLIENT_NAMES[args.client], folder)
+        self._carrier = f"hook:{args.client}:{given.get('session_id') or self._owner}"
+        link.asker = self._carrier  # who owns no job, so that looking at one tells nobody
+        self._told: list[str] = []
+        self._inquiry = turnend.Inquiry(link.home, self._carrier)
 
-def _due(link: Link, owner: str, carrier: str) -> str:
-    return link.call("POST", f"/v1/outbox/{quote(owner)}/pull", {"carrier": carrier, "timeout_ms": 0})["text"]
+    def said(self) -> "Json | None":
+        """What is due, in the words of the client."""
+        carrier = f"/v1/carriers/{quote(self._carrier)}"
+        if self._args.point == "session-end":
+            self._link.call("POST", f"{carrier}/release", {})
+            return None
+        # A hook that is called has gone on since the last one: what that handed over was read.
+        self._link.call("POST", f"{carrier}/settle", {})
+        if self._args.point == "stop":
+            return self._at_stop()
+        text = self._due()
+        return (
+            {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}} if text else None
+        )
 
+    def note(self) -> None:
+        """What was said is in this session's hands, until its next hook or its end."""
+        if self._told:
+            body = {"notices": self._told, "carrier": self._carrier}
+            self._link.call("POST", f"/v1/outbox/{quote(self._owner)}/carry", body)
+        self._inquiry.note()
 
-def _at_stop(args: "Namespace", link: Link, owner: str, carrier: str) -> "Json | None":
-    """News keeps the agent going; without any, what still runs is done with as the policy has it."""
-    reason = _due(link, owner, carrier)
-    if reason and args.on_turn_end in ("inquire", "leave"):
-        return {"decision": "block", "reason": reason}
-    jobs = turnend.active(link, owner) if args.on_turn_end != "leave" else []
-    if not jobs:
-        return {"decision": "block", "reason": reason} if reason else None
-    if args.on_turn_end == "inquire":
-        reason = turnend.inquire(link, carrier, jobs)
-    elif args.on_turn_end == "await":
-        turnend.wait(link, jobs, args.await_timeout)
-        left = turnend.abort(link, owner, turnend.active(link, owner))
-        reason = "\n".join(filter(None, (reason, _due(link, owner, carrier), left)))
-    else:
-        left = turnend.abort(link, owner, jobs)
-        return {"decision": "block", "reason": reason, "systemMessage": left} if reason else {"systemMessage": left}
-    return {"decision": "block", "reason": reason} if reason else None
+    def _due(self) -> str:
+        message = self._link.call("POST", f"/v1/outbox/{quote(self._owner)}/pull", {"timeout_ms": 0})
+        self._told = [one["id"] for one in message["notices"]]
+        return message["text"]
+
+    def _at_stop(self) -> "Json | None":
+        """News keeps the agent going; without any, what still runs is done with as the policy has it."""
+        policy, link, owner = self._args.on_turn_end, self._link, self._owner
+        jobs = turnend.active(link, owner) if policy in ("await", "abort") else []
+        left = ""
+        if policy == "await" and jobs:
+            turnend.wait(link, jobs, self._args.await_timeout)
+            jobs = turnend.active(link, owner)
+        if jobs:
+            left = turnend.abort(link, owner, jobs)
+        reason = self._due()
+        if policy == "inquire" and not reason:
+            reason = self._inquiry.ask(link, turnend.active(link, owner))
+        if policy == "await":
+            reason = "\n".join(filter(None, (reason, left)))
+        said: Json = {"decision": "block", "reason": reason} if reason else {}
+        return said | ({"systemMessage": left} if left and policy == "abort" else {}) or None

@@ -44,14 +44,29 @@ def active(link: "Link", owner: str) -> "list[Json]":
     return [job for job in found if job["service"] is None]
 
 
-def inquire(link: "Link", session: str, jobs: "list[Json]") -> str:
-    """The question about those jobs that this session was not asked about yet; empty if there are none."""
-    asked = _Asked(link.home)
-    new = [job for job in jobs if job["id"] not in asked.of(session)][:_MOST]
-    if not new:
-        return ""
-    asked.add(session, [job["id"] for job in new], {job["id"] for job in jobs})
-    return _question(new, [_preview(link, job) for job in new], os.urandom(3).hex())
+class Inquiry:
+    """Asks a session once about each of its jobs."""
+
+    def __init__(self, home: str, session: str) -> None:
+        """Nothing is asked yet."""
+        self._home = home
+        self._session = session
+        self._new: list[str] = []
+        self._still: set[str] = set()
+
+    def ask(self, link: "Link", jobs: "list[Json]") -> str:
+        """The question about those that this session was not asked about yet; empty if there are none."""
+        known = _Asked(self._home).of(self._session)
+        new = [job for job in jobs if job["id"] not in known][:_MOST]
+        if not new:
+            return ""
+        self._new, self._still = [job["id"] for job in new], {job["id"] for job in jobs}
+        return _question(new, [_preview(link, job) for job in new], os.urandom(3).hex())
+
+    def note(self) -> None:
+        """What was asked is not asked again."""
+        if self._new:
+            _Asked(self._home).add(self._session, self._new, self._still)
 
 
 def _question(jobs: "list[Json]", previews: list[str], mark: str) -> str:

@@ -43,6 +43,11 @@ class RemoteOutbox:
         body = await self._transport.call("POST", f"{_path(consumer)}/ack", {"notices": list(notices)})
         return body["acknowledged"]
 
+    async def carry(self, consumer: str, notices: Sequence[str], carrier: str) -> int:
+        """See api.Outbox.carry."""
+        body: Json = {"notices": list(notices), "carrier": carrier}
+        return (await self._transport.call("POST", f"{_path(consumer)}/carry", body))["carried"]
+
     async def settle(self, carrier: str) -> int:
         """See api.Outbox.settle."""
         return (await self._transport.call("POST", f"{_carrier(carrier)}/settle", {}))["acknowledged"]

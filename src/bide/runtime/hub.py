@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import anyio
 
@@ -22,12 +22,19 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+class Settable(Protocol):
+    """What a bell sets: an event, or an alarm."""
+
+    def set(self) -> object:
+        """Wake who waits for it."""
+
+
 class Bell:
     """Wakes everybody who waits for a change, once each."""
 
     def __init__(self) -> None:
         """Nobody waits yet."""
-        self._events: set[anyio.Event] = set()
+        self._events: set[Settable] = set()
 
     def ring(self) -> None:
         """Wake all who wait now."""
@@ -35,13 +42,38 @@ class Bell:
         for event in events:
             event.set()
 
-    def tell(self, event: anyio.Event) -> None:
+    def tell(self, event: Settable) -> None:
         """Set this event at the next ring."""
         self._events.add(event)
 
-    def leave(self, event: anyio.Event) -> None:
+    def leave(self, event: Settable) -> None:
         """No longer set this event."""
         self._events.discard(event)
+
+
+class Alarm:
+    """What one task waits for, with a time limit: the loop's own future, which wakes it sooner than an event in a scope."""
+
+    __slots__ = ("_future", "_loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Not set yet."""
+        self._loop = loop
+        self._future: asyncio.Future[None] = loop.create_future()
+
+    def set(self) -> None:
+        """Wake who waits for it."""
+        if not self._future.done():
+            self._future.set_result(None)
+
+    async def wait(self, seconds: float | None) -> None:
+        """Return when it is set, or the time is up."""
+        timer = None if seconds is None else self._loop.call_later(seconds, self.set)
+        try:
+            await self._future
+        finally:
+            if timer is not None:
+                timer.cancel()
 
 
 class Hub:
@@ -95,6 +127,10 @@ class Hub:
             await work()
         except Exception:
             log.exception("something went wrong in the background; going on")
+
+    def alarm(self) -> Alarm:
+        """Something to wait for."""
+        return Alarm(self._loop)
 
     async def quit(self) -> None:
         """End what was spawned, and return when it is over."""

@@ -19,7 +19,7 @@ from bide.model.notice import Delivery, Item, Level, Message, Outlook, State, To
 from bide.model.notify import What
 from bide.model.request import check_owner
 from bide.runtime.consumers import SINK, Consumers
-from bide.runtime.core import Core, heard, now
+from bide.runtime.core import Core, now
 from bide.runtime.extracts import Known, known_of, told_of
 from bide.runtime.sound import with_sound_store
 
@@ -70,19 +70,29 @@ class LocalOutbox:
         if timeout is not None and timeout < timedelta(0):
             raise BadRequest(detail="a timeout cannot be negative; 0 answers at once, null waits for ever")
         until = None if timeout is None else time.monotonic() + timeout.total_seconds()
+        wanted = _Wanted(least, known)
+        bell = self.core.keeping.events
         while True:
-            with heard([self.core.keeping.events]) as event:
-                message = await self._take(consumer, carrier, limit, room, _Wanted(least, known))
+            # Told of before looking, so that no ring is missed.
+            alarm = self.core.hub.alarm()
+            bell.tell(alarm)
+            try:
+                message = await self._take(consumer, carrier, limit, room, wanted)
                 left = None if until is None else until - time.monotonic()
                 if message.items or (left is not None and left <= 0):
                     return message
-                with anyio.move_on_after(left):
-                    await event.wait()
+                await alarm.wait(left)
+            finally:
+                bell.leave(alarm)
 
     async def _take(self, consumer: str, carrier: str, limit: int, room: int, wanted: _Wanted) -> Message:
+        await self.written()
+        if not carrier and not self._taking.locked():
+            return self._due(consumer, limit, room, wanted)
         # One at a time, so that nobody else is handed the same.
         async with self._taking:
-            message = await self._due(consumer, limit, room, wanted)
+            await self.written()
+            message = self._due(consumer, limit, room, wanted)
             if message.items and carrier:
                 with anyio.CancelScope(shield=True):
                     await self.core.hub.settled(self.core.store.outbox.carry(consumer, message.ids, carrier, now()))
@@ -94,8 +104,7 @@ class LocalOutbox:
         if told is not None:
             await self.core.hub.settled(told)
 
-    async def _due(self, consumer: str, limit: int, room: int, wanted: _Wanted) -> Message:
-        await self.written()
+    def _due(self, consumer: str, limit: int, room: int, wanted: _Wanted) -> Message:
         found: list[tuple[Delivery, Job]] = []
         # What is watched may be many, and hide what is not.
         for look_at in (2 * limit, _LOOK_AT):
@@ -159,6 +168,12 @@ class LocalOutbox:
     async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:
         """See api.Outbox.acknowledge."""
         return await self.core.hub.settled(self.core.store.outbox.settle(check_owner(consumer), notices))
+
+    @with_sound_store
+    async def carry(self, consumer: str, notices: Sequence[str], carrier: str) -> int:
+        """See api.Outbox.carry."""
+        carried = self.core.store.outbox.carry(check_owner(consumer), notices, _checked(carrier), now())
+        return await self.core.hub.settled(carried)
 
     @with_sound_store
     async def settle(self, carrier: str) -> int:

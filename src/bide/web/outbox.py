@@ -49,6 +49,14 @@ async def acknowledge(outbox: Outbox, request: HttpRequest, reply: Reply, consum
     await reply.json({"acknowledged": await outbox.acknowledge(consumer, body["notices"])})
 
 
+async def carry(outbox: Outbox, request: HttpRequest, reply: Reply, consumer: str) -> None:
+    """`POST /v1/outbox/{consumer}/carry`."""
+    body = fields.given(request.json(), {"notices": fields.is_words, "carrier": fields.is_text}, "'carry'")
+    if not {"notices", "carrier"} <= body.keys():
+        raise BadRequest(detail="'carry' needs 'notices', the ids of what was handed over, and the 'carrier'")
+    await reply.json({"carried": await outbox.carry(consumer, body["notices"], body["carrier"])})
+
+
 async def subscribe(outbox: Outbox, request: HttpRequest, reply: Reply, consumer: str) -> None:
     """`POST /v1/outbox/{consumer}`."""
     await outbox.subscribe(consumer, **fields.given(request.json(), {"owner": fields.is_text}, "'subscribe'"))
@@ -76,6 +84,7 @@ ROUTES: dict[tuple[str, str], Callable[[Outbox, HttpRequest, Reply, str], Awaita
     ("DELETE", "v1/outbox/*"): unsubscribe,
     ("POST", "v1/outbox/*/pull"): pull,
     ("POST", "v1/outbox/*/ack"): acknowledge,
+    ("POST", "v1/outbox/*/carry"): carry,
     ("POST", "v1/carriers/*/settle"): settle,
     ("POST", "v1/carriers/*/release"): release,
 }
