@@ -6,8 +6,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.crash.killer import NEVER, Killer
 from tests.crash.patience import pause, until
@@ -15,6 +17,7 @@ from tests.crash.place import Json, Place
 from tests.crash.size import points
 from tests.crash.sweeping import sweep_daemon
 
+import bide
 from bide.client.http1 import request
 from bide.client.start import try_connect
 
@@ -64,6 +67,28 @@ def test_the_daemon_may_die_at_every_system_call_between_an_event_and_its_acknow
     swept.restart()
     assert consumer.pull() == []
     assert set(consumer.told) == expected == consumer.acknowledged
+
+
+@pytest.mark.slow
+def test_the_daemon_may_die_at_every_system_call_of_handing_an_event_to_a_carrier(swept: Place, killer: Killer) -> None:
+    expected: list[str] = []
+    told: list[str] = []
+
+    async def take() -> None:
+        async with bide.connect(swept.home) as jobs:
+            message = await jobs.outbox.pull("ann", carrier="somebody", timeout=timedelta(seconds=20))
+            told.extend(message.ids)
+            assert expected[-1] in message.ids, "lost"
+            await jobs.outbox.settle("somebody")
+
+    def ended() -> None:
+        expected.append(f"{swept.submit('exit 3', owner='ann')}:end")
+        until(lambda: expected[-1] in due(swept))
+
+    sweep_daemon(swept, killer, 24, lambda: anyio.run(take), before=ended)
+    swept.restart()
+    assert due(swept) == []
+    assert told == expected
 
 
 def due(place: Place) -> list[str]:

@@ -104,6 +104,7 @@ async def agent(
     heard: MessageHandlerFnT | None = None,
     env: Mapping[str, str] | None = None,
     elicits: ElicitationFnT | None = None,
+    says: Json | None = None,
 ) -> AsyncGenerator[Agent]:
     """A client of a door in this process, that calls itself by this name; `heard` gets what the door says unasked, `elicits` answers what it asks."""
     hello = {
@@ -116,6 +117,7 @@ async def agent(
         "scope": scope,
         "shared": list(shared),
         "attended": attended,
+        **(says or {}),
     }
     to_door, at_door = anyio.create_memory_object_stream[bytes](100)
     to_client, at_client = anyio.create_memory_object_stream[bytes](100)

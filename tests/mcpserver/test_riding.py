@@ -85,6 +85,19 @@ async def test_an_answer_that_was_never_followed_by_a_call_is_told_again_to_the_
         assert told["job"] == job
 
 
+@pytest.mark.parametrize("again", [True, False])
+async def test_what_a_dead_daemon_put_on_an_answer_is_told_again_if_the_client_still_waits_for_that_answer(
+    jobs_here: Jobs, tmp_path: Path, *, again: bool
+) -> None:
+    job = (await jobs_here.run("exit 7", owner="ann", background=True)).job.id
+    await settled(jobs_here, "ann")
+    await jobs_here.outbox.pull("ann", carrier="mcp:c0ffee")
+    async with agent(jobs_here, tmp_path, owner="ann", says={"connection": "c0ffee", "again": again}) as ai:
+        told = (await ai.data("jobs", name="nothing")).get("notices", [])
+        assert [one["job"] for one in told] == ([job] if again else [])
+        assert "notices" not in await ai.data("jobs", name="nothing")
+
+
 async def test_47_two_agents_are_told_of_their_own_jobs_alone(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
     async with agent(jobs_here, tmp_path, owner="ann") as ann, agent(jobs_here, tmp_path, owner="bob") as bob:
         await ended(ann, gate, jobs_here)

@@ -101,8 +101,12 @@ class Copier:
         raise failure or DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
 
     def _greeting(self) -> bytes:
-        """Who is there; its name is known, because nothing is asked of the daemon before the client's first words."""
-        return json.dumps({**self._hello, "client": self._opening.client}).encode() + b"\n"
+        """Who is there, and whether it waits for answers that an earlier daemon owes it.
+
+        Its name is known, because nothing is asked of the daemon before the client's first words.
+        """
+        again = not self._calls.keys() <= self._held.listens
+        return json.dumps({**self._hello, "client": self._opening.client, "again": again}).encode() + b"\n"
 
     def _from_client(self, line: bytes) -> None:
         message = _read(line)

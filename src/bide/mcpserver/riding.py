@@ -6,13 +6,16 @@ a text of its own beside them, and only for clients that are known to show it to
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from enum import Enum, auto
 
+import anyio
 from msgspec.structs import replace
 
 from bide.api import Outbox
 from bide.mcpserver.tool import Answer, Call, Tool
+from bide.model.notice import Message
 from bide.model.outboxforms import item_to_json
 
 ROOM = 2000
@@ -44,20 +47,57 @@ def seat(client: str, *, ours: bool) -> Seat:
     return Seat.WITHIN if ours else _BESIDE.get(client, Seat.NONE)
 
 
-def carrier_of(call: Call) -> str:
-    """What carries news to this client: its connection, or, over HTTP, whoever it is."""
-    return f"mcp:{call.caller.connection or call.caller.owner}"
+class Riding:
+    """Has news ride on answers, and counts it as read at the next call of whoever got the answer."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        """Nothing is carried as far as is known; what an earlier daemon had carried is in the outbox."""
+        self._outbox = outbox
+        self._met: set[str] = set()
+        """Who came since this daemon began."""
+        self._empty: set[str] = set()
+        """Who has nothing in hand, so that the outbox need not be asked."""
+
+    @asynccontextmanager
+    async def connected(self, connection: str, *, again: bool) -> AsyncGenerator[None]:
+        """While inside, a client is there. One that waits for an answer `again` may not have read what the answer brought."""
+        carrier = f"mcp:{connection}"
+        if again:
+            await self._outbox.release(carrier)
+        self._met.add(carrier)
+        try:
+            yield
+        finally:
+            self._met.discard(carrier)
+            self._empty.discard(carrier)
+            with anyio.CancelScope(shield=True):
+                # What the last answer carried may never have been read.
+                await self._outbox.release(carrier)
+
+    async def _called(self, carrier: str) -> None:
+        """Whoever calls has read the answer before, if it was this daemon's or came through a connection that lasts."""
+        if carrier not in self._met:
+            self._met.add(carrier)
+            await self._outbox.release(carrier)
+        elif carrier not in self._empty:
+            self._empty.add(carrier)
+            await self._outbox.settle(carrier)
+
+    async def ridden(self, call: Call, tool: Tool, make: Callable[[], Awaitable[Answer]], where: Seat) -> Answer:
+        """The answer, with what else is due if there is a seat for it."""
+        carrier = f"mcp:{call.caller.connection or call.caller.owner}"
+        await self._called(carrier)
+        with self._outbox.answering(call.caller.owner) as told:
+            answer = await make()
+            rides = where is not Seat.NONE
+            message = await self._outbox.pull(call.caller.owner, carrier=carrier, room=ROOM) if rides else None
+            self._outbox.told(told, carrier=carrier)
+        if told.jobs or (message is not None and message.items):
+            self._empty.discard(carrier)
+        return _seated(answer, tool, message, where)
 
 
-async def ridden(outbox: Outbox, call: Call, tool: Tool, make: Callable[[], Awaitable[Answer]], where: Seat) -> Answer:
-    """The answer, with what else is due if there is a seat for it. Whoever calls again has read the answer before."""
-    carrier = carrier_of(call)
-    await outbox.settle(carrier)
-    with outbox.answering(call.caller.owner) as told:
-        answer = await make()
-        rides = where is not Seat.NONE
-        message = await outbox.pull(call.caller.owner, carrier=carrier, room=ROOM) if rides else None
-        outbox.told(told, carrier=carrier)
+def _seated(answer: Answer, tool: Tool, message: Message | None, where: Seat) -> Answer:
     if message is None or not message.items:
         return answer
     if where is not Seat.WITHIN:

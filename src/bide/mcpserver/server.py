@@ -55,6 +55,7 @@ class Door:
         self._group = group
         self._toolsets = toolsets.made(settings)
         self._arrivals: dict[str, Arrivals] = {}
+        self._riding = riding.Riding(jobs.outbox)
         self._tasks = TaskMethods(jobs, type(self).tasks(jobs), self._asked)
         self._subscriptions = Subscriptions(jobs, group, lambda ctx: self._own(known(ctx)), self._tasks.note)
         self.server: Server[Caller] = Served(
@@ -81,7 +82,8 @@ class Door:
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         options, instead = None, frames.passed
-        async with anyio.create_task_group() as group:
+        there = self._riding.connected(caller.connection, again=bool(hello.get("again")))
+        async with there, anyio.create_task_group() as group:
             if caller.channel and caller.owner:
                 found = Channel(self._jobs.outbox, caller.owner, write)
                 options = self.server.create_initialization_options(None, {channel.CAPABILITY: {}})
@@ -91,9 +93,6 @@ class Door:
             group.start_soon(frames.transmit, sink, outgoing)
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller, init_options=options)
             group.cancel_scope.cancel()
-        with anyio.CancelScope(shield=True):
-            # What the last answer carried may never have been read.
-            await self._jobs.outbox.release(f"mcp:{caller.connection}")
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
         """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""
@@ -152,9 +151,7 @@ class Door:
             taken = await self._tasks.taken(ctx, tool, call, given)
             if taken is not None:
                 return taken
-            return results.result(
-                await riding.ridden(self._jobs.outbox, call, tool, lambda: tool.act(call, given), where)
-            )
+            return results.result(await self._riding.ridden(call, tool, lambda: tool.act(call, given), where))
         except MCPError:
             raise
         except BideError as error:
