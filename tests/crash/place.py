@@ -51,9 +51,13 @@ class Place:
         with self._lock:
             while not self.answers():
                 assert time.monotonic() < deadline, "no daemon comes up"
-                if not self.daemon or self.world.status(self.daemon) is not None:
+                if not self._is_up():
                     self.daemon = self.world.start(self.command)
-                until(lambda: self.answers() or self.world.status(self.daemon) is not None)
+                until(lambda: self.answers() or not self._is_up())
+
+    def _is_up(self) -> bool:
+        """Whether the daemon's process is there; a client may have started it."""
+        return bool(self.daemon) and processes.state(self.daemon) not in ("", "Z")
 
     @property
     def command(self) -> list[str]:

@@ -110,3 +110,19 @@ def test_what_a_killed_spare_left_goes_when_a_daemon_starts(place: Place) -> Non
         os.kill(spare, signal.SIGKILL)
     place.start()
     until(lambda: nothing_spare_is_left(place))
+
+
+def test_what_is_left_of_a_dead_daemon_says_what_it_is(place: Place) -> None:
+    """Keepers go on with their jobs; the nursery that forked them and the spares do not, and none passes for another."""
+    warm(place)
+    (nursery,) = processes.children_of(place.daemon)
+    job = place.submit(["sleep", "1000"])
+    until(lambda: place.keeper(job))
+    keeper, spare = place.keeper(job), warm(place)[0]
+    assert keeper is not None
+    assert processes.words(nursery)[0] == b"bide-keeper: makes the keepers of bide's jobs"
+    assert processes.words(keeper)[0] == f"bide-keeper: {job}".encode()
+    assert processes.words(spare)[0] == b"bide-keeper: spare"
+    place.kill_daemon()
+    until(lambda: not processes.words(nursery) and not processes.words(spare))
+    assert processes.words(keeper)[0] == f"bide-keeper: {job}".encode()

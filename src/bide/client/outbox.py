@@ -33,10 +33,17 @@ class RemoteOutbox:
         least: Level = Level.INFO,
         known: Collection[str] = (),
     ) -> Message:
-        """See api.Outbox.pull. Asked again if the daemon dies meanwhile: nothing is lost by that."""
-        body: Json = {"carrier": carrier, "timeout_ms": ms(timeout), "limit": limit, "room": room}
+        """See api.Outbox.pull.
+
+        Asked again if the daemon dies meanwhile. Only what has come here is in the carrier's hands: what an answer that
+        never came had put there would be told to nobody.
+        """
+        body: Json = {"timeout_ms": ms(timeout), "limit": limit, "room": room}
         body |= {"least": least.name.lower(), "known": list(known)}
-        return message_from_json(await self._transport.call("POST", f"{_path(consumer)}/pull", body))
+        message = message_from_json(await self._transport.call("POST", f"{_path(consumer)}/pull", body))
+        if carrier and message.items:
+            await self.carry(consumer, message.ids, carrier)
+        return message
 
     async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:
         """See api.Outbox.acknowledge."""

@@ -31,6 +31,8 @@ _PASSED_ON = (
     "PYTHONPATH",
     "COVERAGE_PROCESS_START",
 )
+_NURSERY = "bide-keeper: makes the keepers of bide's jobs"
+"""What `ps` shows of it; the keepers it makes have so much room to say whose they are."""
 _NURSERY_FD = 3
 _NURSERY_SECONDS = 2.0
 _PACKET = 4352
@@ -76,7 +78,7 @@ class Nursery:
         actions.append((os.POSIX_SPAWN_DUP2, source, _NURSERY_FD))
         try:
             self.pid = os.posix_spawn(
-                KEEPER, ["bide-keeper", "-N", str(_NURSERY_FD)], _environment(), file_actions=actions, setsid=True
+                KEEPER, [_NURSERY, "-N", str(_NURSERY_FD)], _environment(), file_actions=actions, setsid=True
             )
         except OSError:
             ours.close()

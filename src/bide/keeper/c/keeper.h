@@ -105,7 +105,8 @@ int keep(const char *folder, bool replace, int in_file, int master);
 int keep_later(const char *folder, int life);
 
 /* nursery.c */
-int nursery(int sock);
+int nursery(int argc, char **argv);
+void called(const char *name); /* what `ps` shows of us from now on */
 
 /* spare.c */
 bool spare_make(const char *folder);

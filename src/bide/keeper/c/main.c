@@ -375,6 +375,8 @@ int keep_later(const char *folder, int life) {
         return 0;
     }
     close(life);
+    char here[PATH_ROOM];
+    if (getcwd(here, sizeof here)) called(here);
     if (!spec_load("spec", &k.spec) || k.spec.use_stdin || k.spec.pty || k.spec.merge) return BAD_SPEC;
     sample_from_now();
     record_live();
@@ -391,6 +393,6 @@ static void plain_signals(void) {
 
 int main(int argc, char **argv) {
     plain_signals();
-    if (argc == 3 && strcmp(argv[1], "-N") == 0) return nursery(atoi(argv[2]));
+    if (argc == 3 && strcmp(argv[1], "-N") == 0) return nursery(argc, argv);
     return argc == 2 ? keep(argv[1], false, -1, -1) : BAD_SPEC;
 }

@@ -11,12 +11,22 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PACKET = PATH_ROOM, HEAD = 3 };
+
+/* Our words, which `ps` shows: a keeper that its nursery forked would pass for another nursery. */
+static char *words;
+static size_t room;
+
+void called(const char *name) {
+    const char *last = strrchr(name, '/');
+    if (words) memset(words, 0, room), snprintf(words, room, "bide-keeper: %s", last ? last + 1 : name);
+}
 
 static ssize_t receive(int sock, char *packet, int fds[2], int flags) {
     char room[CMSG_SPACE(sizeof(int) * 2)];
@@ -61,6 +71,7 @@ static void make(int sock, const char *packet, const int fds[2], const int life[
         close(life[1]);
         signal(SIGCHLD, SIG_DFL);
         setsid();
+        called(packet[0] == 'S' ? "spare" : packet + HEAD);
         if (packet[0] == 'S') _exit(keep_later(packet + HEAD, life[0]));
         close(life[0]);
         _exit(keep(packet + HEAD, packet[0] == 'R', fds[0], fds[1]));
@@ -78,11 +89,13 @@ static void make_spare(int sock, const char *folder, const int life[2]) {
     make(sock, packet, none, life);
 }
 
-int nursery(int sock) {
+int nursery(int argc, char **argv) {
     static char packet[PACKET], folder[PACKET];
-    int fds[2], life[2], owed = 0; /* life: spares see by its end that we are gone */
+    int sock = atoi(argv[2]), fds[2], life[2], owed = 0; /* life: spares see by its end that we are gone */
     syscall(SYS_close_range, (unsigned)sock + 1, ~0U, 0U); /* what whoever started us has leaked; it must not reach a job */
     signal(SIGCHLD, SIG_IGN);
+    words = argv[0];
+    room = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - argv[0]);
     if (pipe2(life, O_CLOEXEC) != 0) return 1;
     for (;;) {
         ssize_t n = receive(sock, packet, fds, owed ? MSG_DONTWAIT : 0);
