@@ -10,7 +10,7 @@ import time
 
 from bide import config
 from bide.cli.exits import TIMED_OUT
-from bide.cli.terminal import print_json
+from bide.cli.terminal import print_json, write_text
 from bide.cli.units import parse_ms
 from bide.client.http1 import quote
 from bide.model.errors import BadRequest
@@ -57,14 +57,14 @@ def execute(args: "Namespace", link: "Link") -> int:
     if args.consumer:
         link.call("POST", f"/v1/outbox/{quote(consumer)}", {"owner": args.owner})
     until = None if args.timeout is None else time.monotonic() + args.timeout / 1000
+    show = _show_json if args.json else _show_text
     while True:
-        message = pull(link, consumer, _left(args, until), args.least)
-        if not message["notices"]:
+        told, more = show(link, consumer, _left(args, until), args.least)
+        if not told:
             return TIMED_OUT if args.follow else 0
-        _show(args, message)
         # Only now: whoever dies before has told nobody.
-        link.call("POST", f"/v1/outbox/{quote(consumer)}/ack", {"notices": [one["id"] for one in message["notices"]]})
-        if args.once or (not args.follow and not message["more"]):
+        link.call("POST", f"/v1/outbox/{quote(consumer)}/ack", {"notices": told})
+        if args.once or (not args.follow and not more):
             return 0
 
 
@@ -79,9 +79,22 @@ def pull(link: "Link", consumer: str, timeout_ms: int | None, least: str = "info
     return link.call("POST", f"/v1/outbox/{quote(consumer)}/pull", {"timeout_ms": timeout_ms, "least": least})
 
 
-def _show(args: "Namespace", message: "Json") -> None:
-    if args.json:
+def _show_json(link: "Link", consumer: str, timeout_ms: int | None, least: str) -> tuple[list[str], bool]:
+    """Print what is due; the ids of it, and whether there is more."""
+    message = pull(link, consumer, timeout_ms, least)
+    if message["notices"]:
         print_json(message)
-    else:
-        print(message["text"], flush=True)
-    sys.stdout.flush()
+        sys.stdout.flush()
+    return [one["id"] for one in message["notices"]], bool(message["more"])
+
+
+def _show_text(link: "Link", consumer: str, timeout_ms: int | None, least: str) -> tuple[list[str], bool]:
+    """The same in words, which come as they are printed: nothing lies between an event and its line that need not."""
+    wanted: Json = {"timeout_ms": timeout_ms, "least": least, "text": True}
+    answer = link.raw("POST", f"/v1/outbox/{quote(consumer)}/pull", wanted)
+    if answer.status >= 400:
+        answer.json()
+    told = answer.headers["bide-notices"].split()
+    if told:
+        write_text(answer.take() + b"\n")
+    return told, answer.headers["bide-more"] != "0"

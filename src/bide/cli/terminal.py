@@ -60,6 +60,14 @@ def report(error: "BideError", *, as_json: bool) -> int:
     return status_of(error)
 
 
+def write_text(data: bytes) -> None:
+    """UTF-8 on stdout, at once; what its encoding cannot show is shown by its number."""
+    if sys.stdout.encoding == "utf-8":
+        write_all(1, data)
+    else:
+        print(data.decode(), end="", flush=True)
+
+
 def write_all(fd: int, data: bytes) -> None:
     """Write every byte, also to a descriptor that somebody made non-blocking."""
     view = memoryview(data)

@@ -52,13 +52,15 @@ def request(
 class Answer:
     """An answer as far as it has come: feed it what arrives."""
 
-    __slots__ = ("_buffer", "headers", "status")
+    __slots__ = ("_buffer", "headers", "length", "status")
 
     def __init__(self) -> None:
         """Nothing has come yet."""
         self.status = 0
         self.headers: dict[str, str] = {}
         """Names in lower case."""
+        self.length: int | None = None
+        """How long the body is; None if it ends with the connection, or the head is not here."""
         self._buffer = bytearray()
 
     def feed(self, data: "bytes | memoryview") -> None:
@@ -82,8 +84,11 @@ class Answer:
         for line in head[1:]:
             name, _, value = line.partition(":")
             self.headers[name.strip().lower()] = value.strip()
-        if not self.headers.get("content-length", "0").isdecimal():
-            raise InternalError(detail=f"the daemon's answer has the length {self.headers['content-length']!r}")
+        length = self.headers.get("content-length")
+        if length is not None:
+            if not length.isdecimal():
+                raise InternalError(detail=f"the daemon's answer has the length {length!r}")
+            self.length = int(length)
         self.status = int(words[1])
 
     @property
@@ -92,15 +97,9 @@ class Answer:
         return self.status != 0
 
     @property
-    def length(self) -> int | None:
-        """How long the body is; None if it ends with the connection."""
-        given = self.headers.get("content-length")
-        return None if given is None else int(given)
-
-    @property
     def complete(self) -> bool:
         """Everything is here; never so for a body that ends with the connection."""
-        return self.has_head and self.length is not None and len(self._buffer) >= self.length
+        return self.length is not None and len(self._buffer) >= self.length
 
     @property
     def keeps_alive(self) -> bool:

@@ -31,9 +31,12 @@ def is_error(line: str) -> bool:
 
 def clean_line(line: str) -> str:
     """A line as a terminal would leave it, cut to what is worth reading."""
-    plain = _ESCAPES.sub("", line).rstrip("\r").rpartition("\r")[2]
-    plain = _CONTROLS.sub("", plain)
+    plain = line if line.isprintable() else _plain(line)
     return plain if len(plain) <= LINE_MAX else f"{plain[: LINE_MAX - 1]}…"
+
+
+def _plain(line: str) -> str:
+    return _CONTROLS.sub("", _ESCAPES.sub("", line).rstrip("\r").rpartition("\r")[2])
 
 
 def extract(data: bytes, room: int) -> str:
@@ -73,7 +76,7 @@ def _line(item: Item) -> str:
     if not item.name:
         command = clean_line(item.command.replace("\n", " "))
         parts.append(f", command {json.dumps(command[:_COMMAND_MAX])}")
-    if item.extract and item.size > len(item.extract.encode()) + 2:
+    if item.extract and item.size is not None and item.size > len(item.extract.encode()) + 2:
         parts.append(f"; of {show_size(item.size)} it wrote (the rest: logs {item.job}):")
     return "".join(parts)
 

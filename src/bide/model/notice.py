@@ -146,8 +146,8 @@ class Item(Struct, frozen=True):
     duration_ms: int | None = None
     extract: str = ""
     """Some of what it wrote, in the job's own words."""
-    size: int = 0
-    """How many bytes it wrote in all."""
+    size: int | None = None
+    """How many bytes it wrote in all, where some of that is shown."""
 
 
 class Message(Struct, frozen=True):

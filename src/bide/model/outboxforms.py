@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from msgspec.structs import asdict, fields
+from msgspec.structs import asdict, astuple, fields
 
 from bide.model.notice import Item, Message, Outlook
 from bide.model.times import from_stamp, stamp
@@ -16,8 +16,11 @@ _ITEM = tuple(one.name for one in fields(Item))
 
 def item_to_json(item: Item) -> Json:
     """One notice; what is empty is left out."""
-    body: Json = {key: value for key in _ITEM if (value := getattr(item, key)) not in (None, "")}
-    return body | {"at": stamp(item.at)}
+    body: Json = {
+        key: value for key, value in zip(_ITEM, astuple(item), strict=True) if value is not None and value != ""
+    }
+    body["at"] = stamp(item.at)
+    return body
 
 
 def message_to_json(message: Message) -> Json:

@@ -23,24 +23,42 @@ _TAIL = 16 * 1024
 _ANSWER = 1024 * 1024
 """So much of an LLM's output is looked through for its answer, from the end, where that is."""
 _COMMAND_MAX = 80
+_SHOWS = (*ENDS, What.ERROR, What.OUTPUT)
+"""Notices that show what the job wrote."""
 
 
-Known = tuple[dict[str, Any], int]
-"""The facts of a job that is over, and how much it wrote."""
-
-
-def known_of(core: Core, job: Job) -> Known:
+class Known:
     """What all notices on a job share."""
-    if isinstance(job.phase, Ended):
-        return job_to_json(job), sum(kept(core, job, stream).size for stream in Stream)
-    return {}, sum(size_of(core.home.job(job.id), stream) for stream in Stream)
+
+    __slots__ = ("_core", "_job", "_size", "body")
+
+    def __init__(self, core: Core, job: Job) -> None:
+        """Of what it wrote, nothing is looked at yet."""
+        self._core = core
+        self._job = job
+        self._size: int | None = None
+        self.body: dict[str, Any] = job_to_json(job) if isinstance(job.phase, Ended) else {}
+        """The facts of a job that is over."""
+
+    @property
+    def size(self) -> int:
+        """How much it wrote."""
+        if self._size is None:
+            core, job = self._core, self._job
+            if isinstance(job.phase, Ended):
+                self._size = sum(kept(core, job, stream).size for stream in Stream)
+            else:
+                self._size = sum(size_of(core.home.job(job.id), stream) for stream in Stream)
+        return self._size
 
 
 def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> Item:
     """The notice in words, with an extract of at most so many characters."""
-    body, size = known
+    body = known.body
     over = isinstance(job.phase, Ended)
     said = _answer(core, job) if notice.what in ENDS else b""
+    # A question is put, not written; and of one that is ready or silent nothing is shown.
+    shown = notice.what in _SHOWS or (notice.what is What.WAITING and not notice.detail)
     return Item(
         id=notice.id,
         job=job.id,
@@ -56,7 +74,7 @@ def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> It
         signal=body["signal"] if over else None,
         duration_ms=body["duration_ms"] if over else None,
         extract=extract(said, room) if said and room > 0 else _extract(core, job, notice, room),
-        size=len(said) or size,
+        size=len(said) or (known.size if shown else None),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
@@ -20,7 +20,7 @@ from bide.model.notify import What
 from bide.model.request import check_owner
 from bide.runtime.consumers import SINK, Consumers
 from bide.runtime.core import Core, now
-from bide.runtime.extracts import Known, known_of, told_of
+from bide.runtime.extracts import Known, told_of
 from bide.runtime.sound import with_sound_store
 
 LIMIT = 250
@@ -157,12 +157,12 @@ class LocalOutbox:
         items: list[Item] = []
         known: dict[str, Known] = {}
         for at, (one, job) in enumerate(found):
-            facts = known.get(job.id) or known.setdefault(job.id, known_of(self.core, job))
+            facts = known.get(job.id) or known.setdefault(job.id, Known(self.core, job))
             item = told_of(self.core, job, one.notice, room // max(1, min(len(found) - at, 4)), facts)
             room -= len(item.extract)
             items.append(item)
         more = max(more, 0)
-        return Message(consumer, tuple(items), compose(items, secrets.token_hex(3), more), more)
+        return Message(consumer, tuple(items), compose(items, os.urandom(3).hex(), more), more)
 
     @with_sound_store
     async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:

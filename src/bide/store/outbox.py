@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -14,6 +14,11 @@ from bide.model.notify import What
 from bide.store.queries import QUERIES
 from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer
+
+_LEASE_MS = LEASE // timedelta(milliseconds=1)
+_WHATS = {str(what): what for what in What}
+_LEVELS = {int(level): level for level in Level}
+_STATES = {str(state): state for state in State}
 
 Announcement = tuple[Notice, Sequence[str]]
 """A notice, and whom it is for."""
@@ -53,7 +58,8 @@ class OutboxRows:
 
     def due(self, consumer: str, now: datetime, limit: int) -> list[Delivery]:
         """What may be handed to a consumer now, the most severe first."""
-        values: Values = {"consumer": consumer, "now": to_ms(now), "lapsed": to_ms(now - LEASE), "limit": limit}
+        at = to_ms(now)
+        values: Values = {"consumer": consumer, "now": at, "lapsed": at - _LEASE_MS, "limit": limit}
         return [_to_delivery(row) for row in self._rows(QUERIES["due_deliveries"], values)]
 
     def carried(self, consumer: str) -> list[Delivery]:
@@ -158,9 +164,9 @@ def _pairs(notices: Iterable[str]) -> str:
 def _to_delivery(row: Row) -> Delivery:
     job, consumer, id_, what, level, at, detail, state, tries, next_at, carrier, carried_at = row
     return Delivery(
-        notice=Notice(id_, JobId(job), What(what), Level(level), from_ms(at), detail),
+        notice=Notice(id_, JobId(job), _WHATS[what], _LEVELS[level], from_ms(at), detail),
         consumer=consumer,
-        state=State(state),
+        state=_STATES[state],
         tries=tries,
         next_at=None if next_at is None else from_ms(next_at),
         carrier=carrier,

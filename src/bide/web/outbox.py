@@ -19,6 +19,7 @@ _PULL: dict[str, fields.Kind] = {
     "room": fields.is_whole,
     "least": fields.is_text,
     "known": fields.is_words,
+    "text": fields.is_flag,
 }
 
 
@@ -38,7 +39,14 @@ async def pull(outbox: Outbox, request: HttpRequest, reply: Reply, consumer: str
         if found["least"] not in LEVEL_NAMES:
             raise BadRequest(detail=f"'least' is one of {', '.join(LEVEL_NAMES)}, not {found['least']!r}")
         found["least"] = Level[found["least"].upper()]
-    await reply.json(message_to_json(await outbox.pull(consumer, **found)))
+    in_words = found.pop("text", False)
+    message = await outbox.pull(consumer, **found)
+    if in_words:
+        headers = {"Bide-Notices": " ".join(message.ids), "Bide-More": message.more}
+        text = message.text.encode("utf-8", "backslashreplace")
+        await reply.send(text, kind="text/plain; charset=utf-8", headers=headers)
+    else:
+        await reply.json(message_to_json(message))
 
 
 async def acknowledge(outbox: Outbox, request: HttpRequest, reply: Reply, consumer: str) -> None:
