@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Self
 
 import bide
 from bench.figures import Figure, Pairs, rounds
@@ -39,17 +40,20 @@ async def _wake(place: Place, jobs: LocalJobs, job: Job, home: Path) -> Figure:
     place.tell("follows events, in turn with a bare round trip over a unix socket")
     words = [str(Path(sys.executable).with_name("bide")), "--home", str(home), "events", "--follow", "--owner", "bench"]
     pairs = Pairs()
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as follower, _Echo() as echo:  # noqa: ASYNC220
-        assert follower.stdout is not None
+    with (
+        _Reader() as reader,
+        _Echo() as echo,
+        subprocess.Popen(words, stdout=reader.stdin) as follower,  # noqa: ASYNC220
+    ):
         for number in rounds(200, seconds=8):
-            while any(one.due for one in await jobs.outbox.list()) or not _waits(follower.pid):  # noqa: ASYNC110
+            while not await _waits(jobs, follower.pid):  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
             began: list[float] = []
             told = notice(job, What.READY, datetime.now(UTC), place=number)
             record = jobs.core.store.outbox.record([(told, ["bench"])])
             record.add_done_callback(lambda _, began=began: began.append(time.perf_counter()))
             record.add_done_callback(lambda _: jobs.core.hub.call_soon(jobs.core.keeping.events.ring))
-            printed = await asyncio.to_thread(_message, follower.stdout.fileno())
+            printed = await asyncio.to_thread(reader.printed_at)
             if number:
                 pairs.add((printed - began[0]) * 1e3, echo.round_trip() * 1e3)
         follower.kill()
@@ -59,18 +63,48 @@ async def _wake(place: Place, jobs: LocalJobs, job: Job, home: Path) -> Figure:
     return Figure("outbox", what, against, "ms", 10, at_most=True, ours=first, theirs=second, ratio=ratio)
 
 
-def _waits(pid: int) -> bool:
-    """Whether it sits in recvfrom, with nothing left to acknowledge."""
-    return Path(f"/proc/{pid}/syscall").read_text().startswith("45 ")
+async def _waits(jobs: LocalJobs, pid: int) -> bool:
+    """Whether all is acknowledged, and the follower sits in recvfrom with its next question asked."""
+    if any(one.due for one in await jobs.outbox.list()):
+        return False
+    asked = bool(jobs.core.keeping.events._events)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return asked and Path(f"/proc/{pid}/syscall").read_text().startswith("45 ")
 
 
-def _message(fd: int) -> float:
-    """When a whole message is printed."""
-    text = os.read(fd, 65536)
+_READS = """
+import os, struct, time
+while text := os.read(0, 65536):
     at = time.perf_counter()
     while b"--- end" not in text:
-        text += os.read(fd, 65536)
-    return at
+        text += os.read(0, 65536)
+    os.write(1, struct.pack("d", at))
+"""
+
+
+class _Reader:
+    """Whoever reads what the follower prints: a process of its own, as an agent is, which says when it has a message.
+
+    In the daemon's own process it would wait for that to be done with what comes after the answer.
+    """
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _READS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        assert self._process.stdin is not None
+        self.stdin = self._process.stdin
+        return self
+
+    def printed_at(self) -> float:
+        """When the next message was there."""
+        assert self._process.stdout is not None
+        return float(struct.unpack("d", self._process.stdout.read(8))[0])
+
+    def __exit__(self, *_: object) -> None:
+        self.stdin.close()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
 
 class _Echo:

@@ -198,6 +198,19 @@ def test_a_word_that_is_nothing_to_be_told_of_is_refused(bide: Shell) -> None:
     assert b"'sucess' is nothing to be told of" in done.stderr
 
 
+@pytest.mark.parametrize("words", [("events", "--owner", ""), ("events", "--as", ""), ("inbox", "--owner", "")])
+def test_a_name_that_is_empty_is_nobody_rather_than_somebody_else(bide: Shell, words: tuple[str, ...]) -> None:
+    done = bide(*words)
+    assert done.returncode == 2
+    assert b"a name cannot be empty; leave the option out, or say whose" in done.stderr
+
+
+def test_a_hook_that_is_written_wrongly_does_not_keep_the_agent_from_resting(bide: Shell) -> None:
+    done = bide("hook", "stop", "--client", "claude", "--on-turn-end", "sleep", stdin=b"{}")
+    assert done.returncode == 1
+    assert b"invalid choice: 'sleep'" in done.stderr
+
+
 def test_events_can_wait_for_what_is_grave_alone(bide: Shell, tmp_path: Path) -> None:
     ended(bide, owner_of("claude-code", str(tmp_path)))
     owner = ("--owner", owner_of("claude-code", str(tmp_path)))

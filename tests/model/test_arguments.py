@@ -34,7 +34,7 @@ SCHEMA = {
         ({"command": "x", "port": 1.5}, "'port' must be a whole number, not 1.5"),
         ({"command": "x", "mode": "some"}, "'mode' must be one of any, all, not 'some'"),
         ({"command": "x", "flag": 1}, "'flag' must be true or false, not 1"),
-        ({"command": "x", "jobs": []}, "'jobs' must have at least 1 entries"),
+        ({"command": "x", "jobs": []}, "'jobs' must have at least one entry"),
         ({"command": "x", "jobs": ["a", 2]}, "'jobs[1]' must be a string, not 2"),
         ({"command": "x", "env": {"A": 1}}, "'env.A' must be a string, not 1"),
         ({"command": "x", "until": {"lgo": "x"}}, "'until' has no field 'lgo'; did you mean 'log'"),

@@ -13,6 +13,7 @@ from bide.api import Jobs
 from bide.model.errors import BadRequest
 from bide.model.notice import Level, Message
 from bide.model.notify import Notify
+from bide.model.question import Form, Question
 from bide.model.until import Until
 from bide.model.waiting import Mode
 
@@ -134,6 +135,36 @@ async def test_what_is_carried_is_nobody_elses_until_it_is_released_or_settled(j
     assert await jobs.outbox.settle("two") == 1
     assert await jobs.outbox.release("two") == 0
     assert (await due(jobs, wait=False)).items == ()
+
+
+async def test_who_said_it_first_has_it_carried_afterwards(jobs: Jobs) -> None:
+    await ran(jobs)
+    message = await due(jobs)
+    assert await jobs.outbox.carry(OWN, message.ids, "s1") == 1
+    assert (await due(jobs, wait=False)).items == ()
+    assert await jobs.outbox.release("s1") == 1
+    assert (await due(jobs)).ids == message.ids
+    with pytest.raises(BadRequest, match="name who carried it"):
+        await jobs.outbox.carry(OWN, message.ids, "")
+
+
+@pytest.mark.parametrize(("exits", "most"), [(0, 500), (1, 1500)])
+async def test_the_end_of_a_job_is_worth_a_few_lines_of_what_it_wrote(jobs: Jobs, exits: int, most: int) -> None:
+    job = await ran(jobs, f"seq 3000; exit {exits}")
+    message = await due(jobs)
+    (told,) = message.items
+    assert most - 10 < len(told.extract) <= most
+    assert told.extract.endswith("\n3000")
+    assert f"of 13.57 KiB it wrote (the rest: logs {job}):" in message.text
+
+
+async def test_a_question_does_not_pass_for_a_part_of_what_its_job_wrote(jobs: Jobs, gate: Gate) -> None:
+    job = (await jobs.run(f"seq 3000; {gate.wait}", background=True)).job.id
+    await jobs.questions.pose(job, Question("Which?", Form.SELECT, ("red", "blue")))
+    message = await due(jobs)
+    (told,) = message.items
+    assert (told.extract, told.size) == ("Which? [red/blue]", None)
+    assert "it wrote" not in message.text.split("\n")[1]
 
 
 async def test_flags_filter_what_is_told(jobs: Jobs) -> None:

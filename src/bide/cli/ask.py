@@ -14,7 +14,7 @@ from bide.cli.exits import Usage
 from bide.cli.parser import key_value
 from bide.cli.run import here
 from bide.cli.terminal import complain, print_json
-from bide.cli.units import parse_ms
+from bide.cli.units import parse_ms, parse_owner
 from bide.client.http1 import quote
 from bide.model.sanitize import one_line, safe_text
 
@@ -54,7 +54,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--fresh", action="store_true", help="ask even if an equal request was answered lately")
     parser.add_argument("--bg", action="store_true", help="print the job's id as soon as it runs, and leave")
     parser.add_argument("--name", metavar="N", help="call the job so")
-    parser.add_argument("--owner", metavar="O", help="whose job it is (default: $BIDE_OWNER)")
+    parser.add_argument("--owner", metavar="O", type=parse_owner, help="whose job it is (default: $BIDE_OWNER)")
     parser.add_argument("--correlation-id", metavar="ID", help="a word of yours to find the answer by")
     parser.add_argument("--cwd", metavar="DIR", help="run there (default: here)")
     parser.add_argument("--worktree", metavar="NAME", help="work in a git worktree of its own, called so, which stays")

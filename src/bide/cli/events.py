@@ -11,7 +11,7 @@ import time
 from bide import config
 from bide.cli.exits import TIMED_OUT
 from bide.cli.terminal import print_json, write_text
-from bide.cli.units import parse_ms
+from bide.cli.units import parse_ms, parse_owner
 from bide.client.http1 import quote
 from bide.model.errors import BadRequest
 
@@ -34,11 +34,14 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--once", action="store_true", help="with --follow: leave after the first message")
     parser.add_argument("--timeout", metavar="D", type=parse_ms, help="with --follow: at most this long (status 75)")
     parser.add_argument("--least", choices=LEVELS, default="info", help="only what matters so much; the rest stays due")
-    parser.add_argument("--owner", metavar="O", help="of whose jobs (default: $BIDE_OWNER, else user)")
+    parser.add_argument(
+        "--owner", metavar="O", type=parse_owner, help="of whose jobs (default: $BIDE_OWNER, else user)"
+    )
     parser.add_argument(
         "--as",
         dest="consumer",
         metavar="NAME",
+        type=parse_owner,
         help="be told as NAME, of everybody's jobs or of --owner's, from now on",
     )
     parser.examples(

@@ -5,7 +5,7 @@ import os
 from bide import config
 from bide.cli.exits import Usage
 from bide.cli.terminal import print_json, report
-from bide.cli.units import parse_ms
+from bide.cli.units import parse_ms, parse_owner
 from bide.client.http1 import quote
 from bide.model.errors import BideError
 
@@ -21,7 +21,9 @@ def configure(parser: "Parser") -> None:
     """The options of `bide forget`."""
     parser.add_argument("jobs", nargs="*", metavar="ID", help="an id or a name")
     parser.add_argument("--older-than", metavar="D", type=parse_ms, help="all that ended that long ago or longer")
-    parser.add_argument("--owner", metavar="O", help="with --older-than: only this owner's (default: $BIDE_OWNER)")
+    parser.add_argument(
+        "--owner", metavar="O", type=parse_owner, help="with --older-than: only this owner's (default: $BIDE_OWNER)"
+    )
     parser.examples("bide forget build", "bide forget job1 job2", "bide forget --older-than 7d")
 
 

@@ -12,6 +12,7 @@ import sys
 
 from bide import config
 from bide.cli import turnend
+from bide.cli.units import parse_owner
 from bide.client.blocking import Link
 from bide.client.http1 import quote
 from bide.model.errors import BideError, DaemonUnavailable
@@ -37,7 +38,10 @@ def configure(parser: "Parser") -> None:
         "with stop, for jobs that still run: ask the agent once (default), wait and then abort, abort, or leave them",
     )
     parser.add_argument(
-        "--owner", metavar="O", help="whose news (default: $BIDE_OWNER, else the client and its folder)"
+        "--owner",
+        metavar="O",
+        type=parse_owner,
+        help="whose news (default: $BIDE_OWNER, else the client and its folder)",
     )
 
 

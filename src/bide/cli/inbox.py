@@ -7,6 +7,7 @@ sink and other consumer.
 from bide import config
 from bide.cli.events import DEFAULT_OWNER, pull
 from bide.cli.terminal import print_json
+from bide.cli.units import parse_owner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 def configure(parser: "Parser") -> None:
     """The options of `bide inbox`."""
-    parser.add_argument("--owner", metavar="O", help="what is due to this owner (default: $BIDE_OWNER, else user)")
+    parser.add_argument(
+        "--owner", metavar="O", type=parse_owner, help="what is due to this owner (default: $BIDE_OWNER, else user)"
+    )
     parser.add_argument("--all", action="store_true", help="how deliveries stand, to everybody")
     parser.examples("bide inbox", "bide inbox --all", "bide events      # the same, and acknowledged")
 

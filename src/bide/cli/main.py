@@ -109,7 +109,13 @@ def _home_value(word: str, words: list[str]) -> str:
 
 def _execute(command: str, words: list[str], *, home: str | None, json: bool) -> int:
     parser, module = load(command, home=home, json=json)
-    args = parser.read(words)
+    try:
+        args = parser.read(words)
+    except Usage as error:
+        if command != "hook":
+            raise
+        report(error, as_json=json)
+        return 1  # 2 would tell the client that its model may not rest
     link = Link(config.home(args.home))
     try:
         return int(module.execute(args, link))

@@ -11,6 +11,7 @@ import time
 from bide import config
 from bide.cli.exits import Usage
 from bide.cli.terminal import print_json
+from bide.cli.units import parse_owner
 from bide.client.copier import Copier
 from bide.client.opening import Opening
 from bide.client.start import prepare_home
@@ -40,7 +41,10 @@ def configure(parser: "Parser") -> None:
         help="toolsets, with commas between: core (default), job, sessions, handles, process, llm; or all",
     )
     parser.add_argument(
-        "--owner", metavar="O", help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)"
+        "--owner",
+        metavar="O",
+        type=parse_owner,
+        help="whose jobs these are (default: $BIDE_OWNER, else the client and its folder)",
     )
     parser.add_argument(
         "--patience", metavar="S", type=float, help="seconds one call may take (default: known per client)"

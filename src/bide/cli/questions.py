@@ -9,6 +9,7 @@ import os
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import seconds_since
+from bide.cli.units import parse_owner
 from bide.model.sanitize import one_line
 from bide.model.units import show_age
 from bide.model.words import asked
@@ -26,7 +27,7 @@ _HEAD = ("ID", "JOB", "AGE", "FOR", "ASKS")
 
 def configure(parser: "Parser") -> None:
     """The options of `bide questions`."""
-    parser.add_argument("--owner", metavar="O", help="only of this owner's jobs")
+    parser.add_argument("--owner", metavar="O", type=parse_owner, help="only of this owner's jobs")
     parser.add_argument("--job", metavar="ID", help="only of this job")
     parser.examples("bide questions", "bide answer build yes")
 

@@ -12,7 +12,7 @@ from bide.cli import turns
 from bide.cli.exits import TIMED_OUT, Usage
 from bide.cli.parser import key_value, parse_notify
 from bide.cli.terminal import complain, print_json
-from bide.cli.units import parse_ms, parse_number, parse_size, parse_whole
+from bide.cli.units import parse_ms, parse_number, parse_owner, parse_size, parse_whole
 from bide.model.errors import FolderNotFound
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--bg", action="store_true", help="print the job's id as soon as it runs, and leave")
     parser.add_argument("--name", metavar="N", help="call it so; unique among your active jobs")
     parser.add_argument("--label", metavar="L", help="a word to filter by")
-    parser.add_argument("--owner", metavar="O", help="whose job it is (default: $BIDE_OWNER)")
+    parser.add_argument("--owner", metavar="O", type=parse_owner, help="whose job it is (default: $BIDE_OWNER)")
     parser.add_argument(
         "--session", metavar="S", help="run it in this session: what it changes there holds for the next"
     )

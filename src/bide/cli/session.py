@@ -14,6 +14,7 @@ from bide.cli.parser import key_value
 from bide.cli.table import lines
 from bide.cli.terminal import complain, print_json
 from bide.cli.times import local, seconds_since
+from bide.cli.units import parse_owner
 from bide.client.http1 import quote
 from bide.model.sanitize import one_line
 from bide.model.units import show_age
@@ -58,7 +59,10 @@ def configure(parser: "Parser") -> None:
     )
     parser.add_argument("--drop", metavar="K", action="append", default=[], help="with update: drop such a value")
     parser.add_argument(
-        "--owner", metavar="O", help="with start: whose it is (default: $BIDE_OWNER); with list: only theirs"
+        "--owner",
+        metavar="O",
+        type=parse_owner,
+        help="with start: whose it is (default: $BIDE_OWNER); with list: only theirs",
     )
     parser.add_argument("--forget", action="store_true", help="with end: forget its jobs as well")
     parser.examples(

@@ -22,6 +22,13 @@ def parse_ms(text: str) -> int:
     return round(parse_duration(text) * 1000)
 
 
+def parse_owner(text: str) -> str:
+    """Whose something is; a variable that is not set would otherwise mean somebody else."""
+    if not text:
+        raise ArgumentTypeError("a name cannot be empty; leave the option out, or say whose")
+    return text
+
+
 def parse_size(text: str) -> int:
     """Bytes in `512K`, `10M`, `2G` or a plain number; units are powers of 1024."""
     match = re.fullmatch(_SIZE, text.strip())

@@ -102,7 +102,8 @@ def _range_fault(value: object, schema: Schema, path: str) -> Fault | None:
 
 def _list_fault(value: list[object], schema: Schema, path: str) -> Fault | None:
     if len(value) < schema.get("minItems", 0):
-        return _must(path, f"have at least {schema['minItems']} entries")
+        least = schema["minItems"]
+        return _must(path, "have at least one entry" if least == 1 else f"have at least {least} entries")
     if len(value) > schema.get("maxItems", 10_000):
         return _must(path, f"have at most {schema.get('maxItems', 10_000)} entries")
     found = (_fault(one, schema["items"], f"{path}[{at}]") for at, one in enumerate(value))

@@ -23,6 +23,8 @@ _TAIL = 16 * 1024
 _ANSWER = 1024 * 1024
 """So much of an LLM's output is looked through for its answer, from the end, where that is."""
 _COMMAND_MAX = 80
+_WELL, _ILL = 500, 1500
+"""Characters of output that the end of a job is worth: who wants more of it reads it."""
 _SHOWS = (*ENDS, What.ERROR, What.OUTPUT)
 """Notices that show what the job wrote."""
 
@@ -119,6 +121,7 @@ def _extract(core: Core, job: Job, notice: Notice, room: int) -> str:
         return clean_line(_asked(core, job, notice))[:room]
     if notice.what is What.OUTPUT:
         return _piece(core, job, notice, room)
+    room = min(room, _ILL if notice.what is What.FAILED else _WELL)
     # What went wrong is told on stderr, if anything is.
     err = tail(core, job, Stream.ERR, _TAIL).data
     out = tail(core, job, Stream.OUT, _TAIL).data
