@@ -11,6 +11,7 @@ from bide.model.notice import (
     Delivery,
     Level,
     State,
+    gathered_for,
     in_order,
     is_due,
     notice,
@@ -127,6 +128,12 @@ def test_41_pauses_double_from_500_ms_to_30_s_with_jitter() -> None:
     assert pauses == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
     assert pause_after(1, 0.999) < timedelta(milliseconds=700)
     assert pause_after(50, 1) == timedelta(seconds=30)
+
+
+@pytest.mark.parametrize(("tries", "seconds"), [((0,), 1), ((0, 0), 1), ((1,), 0), ((0, 2), 0)])
+def test_41_what_a_sink_did_not_accept_is_not_gathered_for_once_more(tries: tuple[int, ...], seconds: int) -> None:
+    due = [Delivery(notice(JOB, What.READY, NOW, place=at), "sink:x", tries=one) for at, one in enumerate(tries)]
+    assert gathered_for(due, timedelta(seconds=1)) == timedelta(seconds=seconds)
 
 
 def test_66_output_is_told_ten_times_at_once_and_then_every_two_seconds() -> None:

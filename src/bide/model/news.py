@@ -39,10 +39,20 @@ def _plain(line: str) -> str:
     return _CONTROLS.sub("", _ESCAPES.sub("", line).rstrip("\r").rpartition("\r")[2])
 
 
+def _lines(data: bytes) -> list[str]:
+    found = [clean_line(line) for line in data.decode("utf-8", "replace").split("\n")]
+    return [line for line in found if line.strip()]
+
+
+def is_whole(data: bytes, text: str) -> bool:
+    """Whether an extract has every line that there is, none of them cut."""
+    lines = _lines(data)
+    return text == "\n".join(lines) and not any(len(line) == LINE_MAX for line in lines)
+
+
 def extract(data: bytes, room: int) -> str:
     """The most useful lines of what a job wrote last: all of it if it fits, else what looks like an error, and the end."""
-    found = [clean_line(line) for line in data.decode("utf-8", "replace").split("\n")]
-    lines = [line for line in found if line.strip()]
+    lines = _lines(data)
     if sum(len(line) + 1 for line in lines) <= room:
         return "\n".join(lines)
     kept: set[int] = set()
@@ -76,7 +86,7 @@ def _line(item: Item) -> str:
     if not item.name:
         command = clean_line(item.command.replace("\n", " "))
         parts.append(f", command {json.dumps(command[:_COMMAND_MAX])}")
-    if item.extract and item.size is not None and item.size > len(item.extract.encode()) + 2:
+    if item.cut and item.size is not None:
         parts.append(f"; of {show_size(item.size)} it wrote (the rest: logs {item.job}):")
     return "".join(parts)
 

@@ -127,6 +127,11 @@ def pause_after(tries: int, jitter: float) -> timedelta:
     return min(PAUSE_FIRST * 2 ** min(max(tries - 1, 0), _DOUBLINGS) + JITTER * jitter, PAUSE_MOST)
 
 
+def gathered_for(deliveries: Iterable[Delivery], gather: timedelta) -> timedelta:
+    """How long a sink waits for more of what is due: what it did not accept before has waited long enough."""
+    return timedelta(0) if any(one.tries for one in deliveries) else gather
+
+
 class Item(Struct, frozen=True):
     """One notice as it is told."""
 
@@ -148,6 +153,8 @@ class Item(Struct, frozen=True):
     """Some of what it wrote, in the job's own words."""
     size: int | None = None
     """How many bytes it wrote in all, where some of that is shown."""
+    cut: bool | None = None
+    """It wrote more than is shown, beside what a terminal would not show."""
 
 
 class Message(Struct, frozen=True):

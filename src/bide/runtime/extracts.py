@@ -7,7 +7,7 @@ from typing import Any
 
 from bide.model.job import Job
 from bide.model.messages import job_to_json
-from bide.model.news import clean_line, extract
+from bide.model.news import clean_line, extract, is_whole
 from bide.model.notice import ENDS, Item, Notice
 from bide.model.notify import What
 from bide.model.output import Stream
@@ -58,9 +58,11 @@ def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> It
     """The notice in words, with an extract of at most so many characters."""
     body = known.body
     over = isinstance(job.phase, Ended)
-    said = _answer(core, job) if notice.what in ENDS else b""
     # A question is put, not written; and of one that is ready or silent nothing is shown.
     shown = notice.what in _SHOWS or (notice.what is What.WAITING and not notice.detail)
+    said = _answer(core, job) if over and room > 0 else b""
+    size = len(said) or (known.size if shown else None)
+    text, read = (extract(said, room), said) if said else _extract(core, job, notice, room)
     return Item(
         id=notice.id,
         job=job.id,
@@ -75,8 +77,9 @@ def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> It
         exit_code=body["exit_code"] if over else None,
         signal=body["signal"] if over else None,
         duration_ms=body["duration_ms"] if over else None,
-        extract=extract(said, room) if said and room > 0 else _extract(core, job, notice, room),
-        size=len(said) or (known.size if shown else None),
+        extract=text,
+        size=size,
+        cut=True if text and size is not None and (size > len(read) or not is_whole(read, text)) else None,
     )
 
 
@@ -112,20 +115,22 @@ def _asked(core: Core, job: Job, notice: Notice) -> str:
     return "" if facts is None or facts.waiting is None else facts.waiting.replace("\n", " ")
 
 
-def _extract(core: Core, job: Job, notice: Notice, room: int) -> str:
+def _extract(core: Core, job: Job, notice: Notice, room: int) -> tuple[str, bytes]:
+    """Some of what it wrote, or asks; and out of what that was taken."""
     if room <= 0:
-        return ""
+        return "", b""
     if notice.what in (What.ERROR, What.READY, What.STALLED):
-        return clean_line(notice.detail)[:room] if notice.what is What.ERROR else ""
+        return clean_line(notice.detail)[:room] if notice.what is What.ERROR else "", b""
     if notice.what is What.WAITING:
-        return clean_line(_asked(core, job, notice))[:room]
+        return clean_line(_asked(core, job, notice))[:room], b""
     if notice.what is What.OUTPUT:
-        return _piece(core, job, notice, room)
+        return _piece(core, job, notice, room), b""
     room = min(room, _ILL if notice.what is What.FAILED else _WELL)
     # What went wrong is told on stderr, if anything is.
     err = tail(core, job, Stream.ERR, _TAIL).data
     out = tail(core, job, Stream.OUT, _TAIL).data
-    return extract(out + (b"\n" if out and not out.endswith(b"\n") else b"") + err, room)
+    read = out + (b"\n" if out and not out.endswith(b"\n") else b"") + err
+    return extract(read, room), read
 
 
 def _answer(core: Core, job: Job) -> bytes:

@@ -16,14 +16,16 @@ import anyio.to_thread
 
 from bide.model.errors import BideError
 from bide.model.job import Job
+from bide.model.messages import job_to_json
 from bide.model.news import called
-from bide.model.notice import Delivery, Message, pause_after
+from bide.model.notice import Delivery, Message, gathered_for, pause_after
 from bide.model.outboxforms import message_to_json
 from bide.model.outboxsettings import SinkSettings
 from bide.model.phase import Ended
 from bide.model.request import Request
 from bide.model.until import Until
 from bide.model.waiting import Mode
+from bide.model.words import ended_how
 from bide.runtime import ending, starting, waiting, webhook
 from bide.runtime.consumers import OWN, SINK
 from bide.runtime.core import heard, now
@@ -58,11 +60,12 @@ class _Sink:
         await self._resume()
         while True:
             with heard([self._core.keeping.events]) as event:
-                if not await self._due():
+                due = await self._due()
+                if not due:
                     with anyio.move_on_after(self._until_retry()):
                         await event.wait()
                     continue
-            await anyio.sleep(self._settings.gather.total_seconds())
+            await anyio.sleep(gathered_for((one for one, _ in due), self._settings.gather).total_seconds())
             found = (await self._due())[:LIMIT]
             if found:
                 await self._hand_over(found)
@@ -140,10 +143,10 @@ class _Sink:
         if not isinstance(job.phase, Ended):
             await ending.send(self._core, job.id, data, None, eof=True, at=0)
         waited = await waiting.wait(self._core, [job.id], Mode.ALL, Until(), _COMMAND_SECONDS)
-        phase = waited.jobs[0].phase
-        if not isinstance(phase, Ended):
+        ended = waited.jobs[0]
+        if not isinstance(ended.phase, Ended):
             return f"{job.id} runs on after {_COMMAND_SECONDS.total_seconds():.0f} s"
-        return "" if phase.end.success else f"{job.id} ended with {phase.end.reason} {phase.end.exit_code}"
+        return "" if ended.phase.end.success else f"{job.id} {ended_how(job_to_json(ended))}"
 
 
 def _name(ids: Sequence[str]) -> str:
