@@ -1,7 +1,4 @@
-"""What there is beside the verbs of jobs: groups, services, sessions, upkeep, events and the outbox, each a small Protocol.
-
-The docstrings here are the ones the doors show.
-"""
+"""What there is beside the verbs of jobs, each a small Protocol, with the docstrings that the doors show."""
 
 from __future__ import annotations
 
