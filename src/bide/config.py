@@ -1,6 +1,4 @@
-"""Settings: where the home is, and what a job takes over from its caller. The one place that reads bide's own
-environment variables.
-"""
+"""Where the home is, whose client this is, and what else users set in the environment; the umask that a job takes over."""
 
 import os
 import sys

@@ -42,7 +42,7 @@ _PLAIN: dict[str, fields.Kind] = {
     "parent": fields.is_text,
     "lifetime": lambda value: value in list(Lifetime),
 }
-_FIELDS: dict[str, fields.Kind] = {
+FIELDS: dict[str, fields.Kind] = {
     "command": lambda value: fields.is_text(value) or fields.is_words(value),
     "limits": fields.is_object,
     "deadline_ms": fields.is_number,
@@ -88,7 +88,7 @@ def request_to_json(request: Request) -> Json:
 
 def request_from_json(body: Json) -> Request:
     """A request, which `run` checks; an unknown or mistyped field is refused by name."""
-    found: Json = {"umask": _UMASK, **fields.given(body, _FIELDS, "'run'")}
+    found: Json = {"umask": _UMASK, **fields.given(body, FIELDS, "'run'")}
     if "command" not in found:
         raise BadRequest(detail="'run' needs a command: a string (for a shell) or a list of words")
     command = found.pop("command")
