@@ -15,6 +15,7 @@ from tests.support import homes
 from bide.cli.checks import home as home_checks
 from bide.cli.checks import machine
 from bide.cli.checks.finding import Finding
+from bide.cli.checks.settings import check_settings
 from bide.client.blocking import Link
 from bide.version import VERSION
 
@@ -82,6 +83,13 @@ def test_a_home_of_somebody_else_fails(tmp_path: Path) -> None:
 def test_the_folder_above_a_missing_home_is_looked_at() -> None:
     assert home_checks.nearest_folder("/usr/no/such/thing") == "/usr"
     assert home_checks.check_home("/tmp/no/such/home").text.endswith("(made when it is first needed)")
+
+
+def test_a_secret_of_the_settings_is_not_shown(tmp_path: Path) -> None:
+    sink = "[outbox.sinks.team]\nwebhook = 'https://example.org/bide'\nsecret = 'hush'\n"
+    (tmp_path / "config.toml").write_text(sink, encoding="utf-8")
+    found = check_settings(str(tmp_path))
+    assert found.text == "outbox.sinks.team.webhook = https://example.org/bide, outbox.sinks.team.secret = (not shown)"
 
 
 def test_a_socket_left_behind_is_said(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ def check_settings(home: str) -> Finding:
 
 def _lines(given: "Json", within: str) -> "Iterator[str]":
     for key, value in given.items():
-        yield from _lines(value, f"{within}{key}.") if _is_section(value) else [f"{within}{key} = {value}"]
+        shown = "(not shown)" if key == "secret" else value
+        yield from _lines(value, f"{within}{key}.") if _is_section(value) else [f"{within}{key} = {shown}"]
 
 
 def _is_section(value: object) -> bool:
