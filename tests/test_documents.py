@@ -11,6 +11,7 @@ from tests.web.test_routes import JOB_FIELDS
 from bide.cli import main
 from bide.mcpserver import llmresources, prompts, resources, toolsets
 from bide.model import errors, requests
+from bide.runtime.environment import UNATTENDED
 from bide.web.routes import ROUTES, STATUSES
 
 ROOT = Path(__file__).parent.parent
@@ -55,6 +56,11 @@ def test_every_variable_is_documented_and_no_other() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     table = DOCUMENTS["docs/settings.md"].partition("## Environment variables")[2]
     assert set(re.findall(r"`(BIDE_\w+)`", table)) == set(re.findall(r"\bBIDE_[A-Z_]*[A-Z]\b", source))
+
+
+def test_what_unattended_jobs_have_in_their_environment_is_documented() -> None:
+    section = DOCUMENTS["docs/behaviour.md"].partition("## Environment of a job")[2].partition("## ")[0]
+    assert [name for name in UNATTENDED if f"`{name}" not in section] == []
 
 
 def test_every_route_in_a_document_is_one_that_there_is() -> None:
