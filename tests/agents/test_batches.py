@@ -40,7 +40,7 @@ async def desk(local: Jobs) -> AsyncIterator[Coordinator]:
 
 
 @pytest.mark.parametrize("first", [True, False])
-async def test_125_an_await_may_name_what_its_own_batch_spawns_in_any_order(desk: Coordinator, first: bool) -> None:  # noqa: FBT001
+async def test_125_an_await_may_name_what_its_own_batch_spawns_in_any_order(desk: Coordinator, first: bool) -> None:
     waiting, spawned = awaiting(all=["check", "test"]), [spawn("check", "echo fine"), spawn("test", "echo 42 passed")]
     batch = [waiting, *spawned] if first else [*spawned, waiting]
     answers = await said(desk, *batch)

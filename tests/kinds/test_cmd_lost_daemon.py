@@ -11,7 +11,7 @@ from tests.support.code import python
 from tests.support.gates import Gate
 from tests.support.patience import LONG, end_of, eventually
 
-from bide import Filter, Until
+from bide import Filter, Stream, Until
 from bide.api import Jobs
 from bide.keeper import launch
 
@@ -43,7 +43,7 @@ async def begun(jobs: Jobs, code: str, until: str = "begun") -> str:
 async def output(jobs: Jobs, job: str) -> bytes:
     """What it wrote, once it is over; it must have succeeded."""
     end = (await end_of(jobs, job)).end
-    assert end.success, (await jobs.read(job, stream="err")).data  # pyright: ignore[reportArgumentType]
+    assert end.success, (await jobs.read(job, stream=Stream.ERR)).data
     return (await jobs.read(job)).data
 
 

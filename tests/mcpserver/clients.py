@@ -12,7 +12,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream
 from mcp import Client
 from mcp.client.session import ElicitationFnT, MessageHandlerFnT
 from mcp.shared.message import SessionMessage
-from mcp_types import CallToolResult, Implementation, TextContent, jsonrpc_message_adapter
+from mcp_types import CallToolResult, Implementation, TextContent, TextResourceContents, jsonrpc_message_adapter
 
 from bide.api import Jobs
 from bide.mcpserver.excerpt import uncontrolled
@@ -66,6 +66,12 @@ class Agent:
         answer = await self.ask(tool, **arguments)
         assert not answer.is_error, text_of(answer)
         return text_of(answer)
+
+    async def resource(self, uri: str) -> str:
+        """The text of a resource."""
+        (found,) = (await self.client.read_resource(uri)).contents
+        assert isinstance(found, TextResourceContents)
+        return found.text
 
     async def refusal(self, tool: str, **arguments: Any) -> tuple[str, str]:
         """Code and sentence of an error, which are the same in both forms."""

@@ -96,7 +96,7 @@ _STOPPED = {"q": False, "r": False, "s": True, "f": True}
         ("s", "sr", True),
     ],
 )
-def test_115_the_condition(every: str, either: str, met: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_115_the_condition(every: str, either: str, met: bool) -> None:
     assert is_met([_STOPPED[one] for one in every], [_STOPPED[one] for one in either]) is met
 
 

@@ -208,8 +208,7 @@ async def test_a_long_result_is_its_beginning_and_its_end_and_where_all_of_it_is
     assert text.startswith("1\n2\n3\n")
     assert text.endswith("\n99999\n100000\n")
     uri = text.partition("... [truncated, ")[2].partition("all of it: ")[2].partition("]")[0]
-    (whole,) = (await ai.client.read_resource(uri)).contents
-    assert whole.text.endswith("99999\n100000\n")  # type: ignore[union-attr]
+    assert (await ai.resource(uri)).endswith("99999\n100000\n")
 
 
 async def test_handles_of_others_are_not_found(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:

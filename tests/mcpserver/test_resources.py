@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_types import TextContent, TextResourceContents
+from mcp_types import TextContent
 from tests.mcpserver.clients import Agent, agent
 from tests.mcpserver.test_riding import settled
 from tests.support.gates import Gate
@@ -15,20 +15,14 @@ from bide.api import Jobs
 STREAMS = ("/stdout", "/stderr")
 
 
-async def text_at(ai: Agent, uri: str) -> str:
-    (found,) = (await ai.client.read_resource(uri)).contents
-    assert isinstance(found, TextResourceContents)
-    return found.text
-
-
 async def test_a_job_can_be_read_and_its_output(era_agent: Agent) -> None:
     data = await era_agent.data("run", command="echo out; echo err >&2", name="mine")
     uris = [str(resource.uri) for resource in (await era_agent.client.list_resources()).resources]
     assert uris == ["job://list", "session://list", *[f"job://{data['job']}{rest}" for rest in ("", *STREAMS)]]
-    assert json.loads(await text_at(era_agent, uris[0]))[0]["job"] == data["job"]
-    assert json.loads(await text_at(era_agent, uris[2]))["exit_code"] == 0
-    assert await text_at(era_agent, uris[3]) == "out\n"
-    assert await text_at(era_agent, "job://mine/stderr") == "err\n"
+    assert json.loads(await era_agent.resource(uris[0]))[0]["job"] == data["job"]
+    assert json.loads(await era_agent.resource(uris[2]))["exit_code"] == 0
+    assert await era_agent.resource(uris[3]) == "out\n"
+    assert await era_agent.resource("job://mine/stderr") == "err\n"
 
 
 async def test_reading_a_job_tells_its_owner_and_nobody_elses_reading_does(
@@ -42,9 +36,9 @@ async def test_reading_a_job_tells_its_owner_and_nobody_elses_reading_does(
         gate.open()
         await settled(jobs_here, "ann")
         for uri in (f"job://{job}", f"job://{job}/stdout"):
-            await text_at(bob, uri)
+            await bob.resource(uri)
         await settled(jobs_here, "ann")
-        assert await text_at(ann, f"job://{job}/stdout") == "hi\n"
+        assert await ann.resource(f"job://{job}/stdout") == "hi\n"
         assert "notices" not in await ann.data("jobs", name="nothing")
 
 
@@ -61,9 +55,9 @@ async def test_the_templates_say_what_can_be_read(ai: Agent) -> None:
 async def test_a_session_can_be_read_and_is_listed_while_it_is_open(era_agent: Agent, tmp_path: Path) -> None:
     await era_agent.data("session", action="start", id="place")
     job = (await era_agent.data("run", command="export A=1", session="place"))["job"]
-    found = json.loads(await text_at(era_agent, "session://place"))
+    found = json.loads(await era_agent.resource("session://place"))
     assert (found["cwd"], found["env"], [one["job"] for one in found["newest"]]) == (str(tmp_path), {"A": "1"}, [job])
-    assert [one["session"] for one in json.loads(await text_at(era_agent, "session://list"))] == ["place"]
+    assert [one["session"] for one in json.loads(await era_agent.resource("session://list"))] == ["place"]
     assert "session://place" in [str(one.uri) for one in (await era_agent.client.list_resources()).resources]
     await era_agent.data("session", action="end", id="place")
     assert "session://place" not in [str(one.uri) for one in (await era_agent.client.list_resources()).resources]
@@ -76,7 +70,7 @@ async def test_anothers_session_is_not_found(jobs_here: Jobs, tmp_path: Path) ->
         await alice.data("session", action="start", id="hers")
         with pytest.raises(MCPError, match="no session"):
             await bob.client.read_resource("session://hers")
-        assert json.loads(await text_at(bob, "session://list")) == []
+        assert json.loads(await bob.resource("session://list")) == []
 
 
 @pytest.mark.parametrize(

@@ -234,8 +234,7 @@ async def test_a_subscription_holds_over_the_death_of_the_daemon(home: Path, gat
             one.told.clear()
             gate.open()
             await one.hears(uri)
-            (found,) = (await one.agent.client.read_resource(uri)).contents
-            assert json.loads(getattr(found, "text", ""))["phase"] == "ended"
+            assert json.loads(await one.agent.resource(uri))["phase"] == "ended"
 
 
 async def test_a_copier_whose_client_only_listened_ends_with_it(home: Path) -> None:

@@ -1,6 +1,7 @@
 """How a message reads."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,9 @@ from bide.model.notice import Item
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 
 
-def item(number: int = 1, **more: object) -> Item:
-    fields: dict[str, object] = {"what": "ended", "level": "info", "says": "exited with 0", "duration_ms": 5, **more}
-    return Item(id=f"j{number}:end", job=f"j{number}", at=NOW, **fields)  # pyright: ignore[reportArgumentType]
+def item(number: int = 1, **more: Any) -> Item:
+    fields: dict[str, Any] = {"what": "ended", "level": "info", "says": "exited with 0", "duration_ms": 5, **more}
+    return Item(id=f"j{number}:end", job=f"j{number}", at=NOW, **fields)
 
 
 def test_45_one_message_names_every_id_and_label() -> None:

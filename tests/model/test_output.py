@@ -39,5 +39,5 @@ def test_a_prompt_is_the_last_unfinished_line(data: bytes, prompt: str) -> None:
 
 
 @pytest.mark.parametrize(("ended", "at", "eof"), [(True, 10, True), (True, 9, False), (False, 10, False)])
-def test_nothing_more_will_come_only_after_the_end_and_the_last_byte(ended: bool, at: int, eof: bool) -> None:  # noqa: FBT001
+def test_nothing_more_will_come_only_after_the_end_and_the_last_byte(ended: bool, at: int, eof: bool) -> None:
     assert Slice(Stream.OUT, b"", at, at, 10, 0, ended).eof is eof

@@ -1,5 +1,7 @@
 """Questions: what answers them, who may, and what holds when nobody can."""
 
+from typing import Any
+
 import pytest
 
 from bide.model.errors import BadRequest
@@ -35,7 +37,7 @@ _TEXT = Question("Name?")
         (_TEXT, 5, False),
     ],
 )
-def test_110_an_answer_has_the_form_of_its_question(question: Question, value: object, fits: bool) -> None:  # noqa: FBT001
+def test_110_an_answer_has_the_form_of_its_question(question: Question, value: object, fits: bool) -> None:
     assert (fault(question, value) is None) is fits
 
 
@@ -69,7 +71,7 @@ def test_145_nobody_to_answer_and_the_policy_decides(question: Question, auto: o
         ("Spinning up… name: ", False),
     ],
 )
-def test_a_prompt_for_a_password_is_known(prompt: str, secret: bool) -> None:  # noqa: FBT001
+def test_a_prompt_for_a_password_is_known(prompt: str, secret: bool) -> None:
     assert is_secret(prompt) is secret
 
 
@@ -84,9 +86,9 @@ def test_a_prompt_for_a_password_is_known(prompt: str, secret: bool) -> None:  #
         ({"text": "x", "form": Form.BOOLEAN, "default": "yes"}, "must answer it"),
     ],
 )
-def test_a_question_that_cannot_be_meant_is_refused(given: dict[str, object], sentence: str) -> None:
+def test_a_question_that_cannot_be_meant_is_refused(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadRequest, match=sentence):
-        Question(**given)  # type: ignore[arg-type]
+        Question(**given)
 
 
 _EXCLUSIVE = Question("Deploy?", Form.BOOLEAN, exclusive=True)

@@ -11,7 +11,7 @@ POLICY = Policy(keep=30 * DAY, keep_unseen=90 * DAY, bytes=100, answers=40 * DAY
 
 
 def past(
-    id: str,  # noqa: A002
+    job: str,
     days: float,
     size: int = 0,
     *,
@@ -19,7 +19,7 @@ def past(
     alive: bool = False,
     own: timedelta | None = None,
 ) -> Past:
-    return Past(id, days * DAY, size, seen=seen, alive=alive, own=own)
+    return Past(job, days * DAY, size, seen=seen, alive=alive, own=own)
 
 
 HOMES = timedelta(0)

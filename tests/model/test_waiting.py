@@ -33,7 +33,7 @@ def job(phase: Phase) -> Job:
         ([ENDED, ENDED], True, True),
     ],
 )
-def test_a_wait_is_over_when_any_or_all_have_ended(phases: list[Phase], any_: bool, all_: bool) -> None:  # noqa: FBT001
+def test_a_wait_is_over_when_any_or_all_have_ended(phases: list[Phase], any_: bool, all_: bool) -> None:
     jobs = [job(phase) for phase in phases]
     assert is_over(jobs, Mode.ANY) is any_
     assert is_over(jobs, Mode.ALL) is all_

@@ -63,7 +63,7 @@ async def test_a_program_that_asks_for_nothing_in_words_is_waiting_all_the_same(
 
 
 @pytest.mark.parametrize("pty", [False, True], ids=["stdin", "terminal"])
-async def test_an_answer_ends_the_waiting_and_the_next_question_is_a_new_one(jobs: Jobs, gate: Gate, pty: bool) -> None:  # noqa: FBT001
+async def test_an_answer_ends_the_waiting_and_the_next_question_is_a_new_one(jobs: Jobs, gate: Gate, pty: bool) -> None:
     script = f"printf 'One? '; head -n 1 >/dev/null; echo; {gate.wait}; printf 'Two? '; head -n 1 >/dev/null"
     job = (await jobs.run(script, stdin=not pty, pty=pty, background=True)).job.id
     waited = await jobs.wait([job], until=Until(input=True), timeout=LONG)
@@ -99,7 +99,7 @@ async def test_an_answer_wakes_who_waits_for_the_end_of_the_waiting(local: Jobs,
 
 @pytest.mark.parametrize("command", ["sleep 1000", "echo 'Name? '; sleep 1000", "while :; do :; done"])
 @pytest.mark.parametrize("pty", [False, True], ids=["stdin", "terminal"])
-async def test_a_job_that_does_something_else_is_not_waiting(local: Jobs, command: str, pty: bool) -> None:  # noqa: FBT001
+async def test_a_job_that_does_something_else_is_not_waiting(local: Jobs, command: str, pty: bool) -> None:
     job = (await local.run(command, stdin=not pty, pty=pty, background=True)).job.id
     waited = await local.wait([job], until=Until(input=True), timeout=MOMENT)
     assert waited.timed_out

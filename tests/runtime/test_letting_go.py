@@ -3,6 +3,7 @@
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -30,8 +31,9 @@ async def test_nothing_is_held_open_afterwards(home: Path, gate: Gate) -> None:
     before, threads = held(), threading.active_count()
     async with bide.local(home) as jobs:
         await jobs.run("true")
-        for options in ({"stdin": True}, {"pty": True}, {}):
-            await jobs.run(gate.wait, background=True, **options)  # pyright: ignore[reportArgumentType]
+        wanted: tuple[dict[str, Any], ...] = ({"stdin": True}, {"pty": True}, {})
+        for options in wanted:
+            await jobs.run(gate.wait, background=True, **options)
         await jobs.run("sleep 0", background=True)
     assert held() == before
     assert threading.active_count() == threads

@@ -34,7 +34,7 @@ async def over(jobs: Jobs, posed: Posed) -> bytes:
 
 
 @pytest.mark.parametrize("pty", [False, True])
-async def test_a_prompt_is_a_question_and_a_line_answers_it_once(jobs: Jobs, pty: bool) -> None:  # noqa: FBT001
+async def test_a_prompt_is_a_question_and_a_line_answers_it_once(jobs: Jobs, pty: bool) -> None:
     posed = await prompted(jobs, pty=pty)
     assert (posed.question, posed.typed_at) == (Question("Go on?"), 0)
     assert await jobs.questions.get(posed.job) == await jobs.questions.get(posed.id) == posed
@@ -59,7 +59,7 @@ async def test_to_deny_a_prompt_ends_the_input(local: Jobs) -> None:
 
 
 @pytest.mark.parametrize(("command", "pty"), [('printf "Password: "; read -r line', False), (HIDDEN, True)])
-async def test_145_a_password_is_typed_by_a_person_alone(local: Jobs, command: str, pty: bool) -> None:  # noqa: FBT001
+async def test_145_a_password_is_typed_by_a_person_alone(local: Jobs, command: str, pty: bool) -> None:
     posed = await prompted(local, command, pty=pty)
     assert posed.question.secret
     for via in (Via.ASSISTANT, Via.CLIENT):

@@ -4,6 +4,7 @@ import os
 import signal
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.gates import Gate
@@ -21,8 +22,8 @@ def is_ready(job: Job) -> bool | None:
     return None if job.facts is None else job.facts.ready
 
 
-async def start(jobs: Jobs, command: str | list[str], **service: object) -> Ran:
-    return await jobs.run(command, name="web", service=Service(**service))  # pyright: ignore[reportArgumentType]
+async def start(jobs: Jobs, command: str | list[str], **service: Any) -> Ran:
+    return await jobs.run(command, name="web", service=Service(**service))
 
 
 async def runs(jobs: Jobs, name: str = "web") -> list[Job]:
@@ -118,8 +119,8 @@ async def test_what_tries_whether_a_service_is_ready_ends_with_it(jobs: Jobs) ->
 async def test_a_failed_service_comes_back_as_a_new_job_of_the_same_name(jobs: Jobs, tmp_path: Path) -> None:
     script = 'echo "run in $PWD with $WORD" ; echo . >> runs ; test $(wc -l < runs) = 3 && exec sleep 100; exit 7'
     service = Service(restart=Restart.ON_FAILURE)
-    options = {"cwd": str(tmp_path), "env": {"WORD": "käse"}}
-    await jobs.run(script, name="web", service=service, background=True, label="mine", **options)  # pyright: ignore[reportArgumentType]
+    options: dict[str, Any] = {"cwd": str(tmp_path), "env": {"WORD": "käse"}}
+    await jobs.run(script, name="web", service=service, background=True, label="mine", **options)
 
     third = await run_number(jobs, 2)
 
@@ -213,9 +214,9 @@ async def test_what_outlives_a_crash_does_not_keep_the_port_from_the_next_run(jo
 
 
 async def test_a_service_is_restarted_as_it_was(jobs: Jobs, tmp_path: Path) -> None:
-    options = {"cwd": str(tmp_path), "env": {"WORD": "same"}}
+    options: dict[str, Any] = {"cwd": str(tmp_path), "env": {"WORD": "same"}}
     service = Service(ready=Until(log="same"))
-    first = await jobs.run("echo $WORD; exec sleep 100", name="web", service=service, **options)  # pyright: ignore[reportArgumentType]
+    first = await jobs.run("echo $WORD; exec sleep 100", name="web", service=service, **options)
 
     ran = await jobs.services.restart("web")
 

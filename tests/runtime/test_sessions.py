@@ -3,6 +3,7 @@
 import os
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -126,11 +127,12 @@ async def test_update_changes_folder_environment_and_variables(jobs: Jobs, tmp_p
     ],
 )
 async def test_a_bad_update_changes_nothing(
-    jobs: Jobs, options: dict[str, object], error: type[BideError], says: str
+    jobs: Jobs, options: dict[str, Any], error: type[BideError], says: str
 ) -> None:
     before = (await jobs.sessions.start("s", env={"A": "0"})).session
+    changed: dict[str, Any] = {"env": {"OTHER": "1"}} | options
     with pytest.raises(error, match=says):
-        await jobs.sessions.update("s", **({"env": {"OTHER": "1"}} | options))  # pyright: ignore[reportArgumentType]
+        await jobs.sessions.update("s", **changed)
     assert await jobs.sessions.get("s") == before
 
 

@@ -3,6 +3,7 @@
 import os
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support import homes, processes
@@ -34,11 +35,11 @@ async def test_a_plain_job_has_a_keeper_that_was_waiting(jobs: Jobs, home: Path,
 
 @pytest.mark.parametrize("options", [{"stdin": True}, {"pty": True}, {"merge": True}])
 async def test_a_job_that_needs_more_has_one_made_for_it(
-    local: Jobs, home: Path, gate: Gate, options: dict[str, bool]
+    local: Jobs, home: Path, gate: Gate, options: dict[str, Any]
 ) -> None:
     await local.run("true")
     waiting = {launch.holder(str(folder)) for folder in await ready(home)}
-    job = (await local.run(gate.wait, background=True, **options)).job.id  # pyright: ignore[reportArgumentType]
+    job = (await local.run(gate.wait, background=True, **options)).job.id
     assert launch.holder(str(home / "jobs" / job)) not in waiting
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -37,11 +38,11 @@ def five(store: Store, make: Make) -> list[Job]:
     return jobs
 
 
-def ids(store: Store, **options: object) -> list[str]:
+def ids(store: Store, **options: Any) -> list[str]:
     """What pages of two give, one after the other."""
     found: list[str] = []
     place = Place()
-    while rows := store.past.page(place, 2, **options):  # pyright: ignore[reportArgumentType]
+    while rows := store.past.page(place, 2, **options):
         found += [row.id for row in rows]
         place = rows[-1].place
     return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct, field
@@ -211,6 +211,5 @@ _ORDER = ("set", "option", "variable", "function", "alias")
 
 def shell_code(shell: Texts) -> str:
     """Shell code that makes a shell what it was."""
-    rank: Callable[[str], tuple[int, str]] = lambda key: (_ORDER.index(key.partition(" ")[0]), key)  # noqa: E731
-    keys = sorted((key for key in shell if key.partition(" ")[0] in _ORDER), key=rank)
-    return "".join(f"{shell[key].rstrip()}\n" for key in keys)
+    placed = ((_ORDER.index(kind), key) for key in shell if (kind := key.partition(" ")[0]) in _ORDER)
+    return "".join(f"{shell[key].rstrip()}\n" for _, key in sorted(placed))

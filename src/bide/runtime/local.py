@@ -229,8 +229,7 @@ def _opened(home: str) -> Generator[tuple[Core, Consumers]]:
         hub = Hub()
         parts.callback(hub.close)
         keeping = Keeping(place, recovery.open_store(place), hub)
-        # The store may be another one by then, if its file was replaced.
-        parts.callback(lambda: keeping.store.close())  # noqa: PLW0108
+        parts.callback(lambda: keeping.store.close())  # noqa: PLW0108 - it may be another by then, if its file was replaced
         parts.callback(keeping.close)
         queue = Queue(keeping, groups.rules(chosen, keeping.store.groups()), chosen.queue.waiting)
         parts.callback(queue.close)

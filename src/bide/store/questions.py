@@ -34,9 +34,9 @@ class QuestionRows:
         self._writer = writer
         self._rows = rows
 
-    def get(self, id: str) -> QuestionRow | None:  # noqa: A002
+    def get(self, question: str) -> QuestionRow | None:
         """One question, open or closed."""
-        found = self._rows(QUERIES["get_question"], {"id": id})
+        found = self._rows(QUERIES["get_question"], {"id": question})
         return _to_row(found[0]) if found else None
 
     def open(self) -> list[QuestionRow]:
@@ -66,10 +66,10 @@ class QuestionRows:
 
         return self._writer.submit(act)
 
-    def close(self, id: str, answered: Answered, at: datetime) -> Future[bool]:  # noqa: A002
+    def close(self, question: str, answered: Answered, at: datetime) -> Future[bool]:
         """Say what became of a question; False if it was closed before. The first answer stays."""
         values: Values = {
-            "id": id,
+            "id": question,
             "state": str(answered.state),
             "value": None if answered.value is None else json.dumps(answered.value),
             "via": None if answered.via is None else str(answered.via),
@@ -82,10 +82,10 @@ class QuestionRows:
             lambda connection: connection.execute(QUERIES["close_question"], values).rowcount > 0
         )
 
-    def reopen(self, id: str) -> Future[bool]:  # noqa: A002
+    def reopen(self, question: str) -> Future[bool]:
         """Take back that a question was answered, where the answer is gone; False if it was not."""
         return self._writer.submit(
-            lambda connection: connection.execute(QUERIES["reopen_question"], {"id": id}).rowcount > 0
+            lambda connection: connection.execute(QUERIES["reopen_question"], {"id": question}).rowcount > 0
         )
 
 

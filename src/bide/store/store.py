@@ -120,19 +120,19 @@ class Store:
 
         return self._writer.submit(act, refusals=moves.REFUSALS)
 
-    def start(self, id: str, started_at: datetime, pid: int) -> Future[bool]:  # noqa: A002
+    def start(self, job: str, started_at: datetime, pid: int) -> Future[bool]:
         """Move a queued job to running; False if it is not queued."""
-        values: Values = {"id": id, **phase_values(Running(started_at, pid))}
+        values: Values = {"id": job, **phase_values(Running(started_at, pid))}
         return self._writer.submit(lambda connection: moves.move(connection, "start_job", values), lazy=True)
 
-    def end(self, id: str, ended: Ended, *, seen: bool = False, told: Sequence[Announcement] = ()) -> Future[bool]:  # noqa: A002
+    def end(self, job: str, ended: Ended, *, seen: bool = False, told: Sequence[Announcement] = ()) -> Future[bool]:
         """Move a queued or running job to ended; False if it is neither. The first end stays; `told` goes with it."""
-        values: Values = {"id": id, **phase_values(ended, seen=seen)}
+        values: Values = {"id": job, **phase_values(ended, seen=seen)}
         return self._writer.submit(lambda connection: moves.move(connection, "end_job", values, told), lazy=True)
 
-    def forget(self, id: str, at: datetime, why: str = "") -> Future[bool]:  # noqa: A002
+    def forget(self, job: str, at: datetime, why: str = "") -> Future[bool]:
         """Replace an ended job by a tombstone; False if there is no ended job with this id."""
-        values: Values = {"ids": json.dumps([id]), "at": to_ms(at), "why": why}
+        values: Values = {"ids": json.dumps([job]), "at": to_ms(at), "why": why}
         return self._writer.submit(lambda connection: moves.forget(connection, values) > 0)
 
     def add(self, jobs: Sequence[Job]) -> Future[int]:
@@ -148,9 +148,9 @@ class Store:
         """Be done when every write asked for before is."""
         return self._writer.submit(lambda _: None)
 
-    def get(self, id: str) -> Job | None:  # noqa: A002
+    def get(self, job: str) -> Job | None:
         """The job with this id."""
-        return self._job("get_job", {"id": id})
+        return self._job("get_job", {"id": job})
 
     def by_key(self, owner: str, key: str) -> Job | None:
         """The job that this owner asked for with this key."""

@@ -69,7 +69,7 @@ def _show_lines(source: bytes) -> None:
         linecache.cache[_NAME] = len(source), None, lines, _NAME
 
     class Finder:
-        def find_spec(self, name: str, path: object = None, target: object = None) -> object:  # noqa: ARG002
+        def find_spec(self, name: str, path: object = None, target: object = None) -> object:  # noqa: ARG002 - as `import` calls it
             if name != "linecache":
                 return None
             sys.meta_path[:] = [one for one in sys.meta_path if one is not finder]
