@@ -26,10 +26,17 @@ async def jobs_here(home: Path) -> AsyncIterator[Jobs]:
 
 
 @pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    """A client of the older era."""
-    async with agent(jobs_here, tmp_path) as one:
+async def ai(request: pytest.FixtureRequest, jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
+    """A client of the older era, with the toolset that the module of the test names."""
+    module = getattr(request, "module")  # noqa: B009 - pytest does not say of which type it is
+    async with agent(jobs_here, tmp_path, tools=(getattr(module, "TOOLSET", "core"),)) as one:
         yield one
+
+
+@pytest.fixture
+async def session(ai: Agent) -> str:
+    """One that the client of a module with the toolset `sessions` has started."""
+    return (await ai.data("startSession"))["sessionId"]
 
 
 @pytest.fixture

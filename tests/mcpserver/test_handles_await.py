@@ -1,6 +1,5 @@
 """`await` of the toolset `handles` alone, by the numbers of the checklist."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,7 @@ from bide.api import Jobs
 from bide.model.handles import is_met
 from bide.settings import check
 
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("handles",)) as one:
-        yield one
+TOOLSET = "handles"
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """The tool `bash` of the toolset `job`, by the numbers of the checklist."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.mcpserver.test_job_toolset import settled, start
 from tests.support.gates import Gate
@@ -13,11 +11,7 @@ from bide.api import Jobs
 from bide.mcpserver.toolsets.jobtext import label_of
 from bide.model.request import Request
 
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("job",)) as one:
-        yield one
+TOOLSET = "job"
 
 
 async def test_57_58_a_command_runs_in_the_foreground_unless_asked(ai: Agent) -> None:

@@ -1,6 +1,5 @@
 """The toolset `job` alone, by the numbers of the checklist."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,7 @@ from tests.support.gates import Gate
 from bide.api import Jobs
 from bide.mcpserver.toolsets.job import Ladder
 
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("job",)) as one:
-        yield one
+TOOLSET = "job"
 
 
 async def start(ai: Agent, command: str, **options: object) -> str:

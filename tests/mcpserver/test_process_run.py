@@ -1,7 +1,6 @@
 """`process.run` with the toolset `process` alone, by the numbers of the checklist."""
 
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,10 @@ from bide.mcpserver.toolsets.process.run import plan
 from bide.model.lifetime import Lifetime
 from bide.settings import ProcessSettings
 
+TOOLSET = "process"
+
 MIB = 1024 * 1024
 ALLOWED = ProcessSettings()
-
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("process",)) as one:
-        yield one
 
 
 async def failed(ai: Agent, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Monitoring, killing, listing and reading with the toolset `process` alone, by the numbers of the checklist."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,10 @@ from bide.mcpserver.toolsets.process.manage import outcome
 from bide.model.job import Job, JobId, Spec
 from bide.model.phase import Descendant, End, Ended, Reason
 
+TOOLSET = "process"
+
 NOW = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 UNKNOWN = ("nothing", "j0000000000", "job-x-1", "../../etc", "a\nb", "x" * 5000)
-
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("process",)) as one:
-        yield one
 
 
 async def start(ai: Agent, command: str) -> str:

@@ -1,6 +1,5 @@
 """The toolset `process`: states, spellings and refusals, by tables."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from errno import EACCES, ENOENT
 from pathlib import Path
@@ -17,6 +16,8 @@ from bide.mcpserver.toolsets.process.words import entry, failure_of_job, state_o
 from bide.model.errors import DiskFull, InternalError, QueueFull
 from bide.model.job import Job, JobId, Spec
 from bide.model.phase import End, Ended, Phase, Queued, Reason, Running
+
+TOOLSET = "process"
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TOOLS = ("process.run", "process.monitor", "process.kill", "process.list", "process.logs", "agent.session")
@@ -107,12 +108,6 @@ async def test_183_tools_are_listed_in_one_spelling_and_taken_in_both(
             assert (await ai.data(tool))["total"] == 0
         _, sentence = await ai.refusal("process.stop")
         assert sentence == f"no tool 'process.stop'; known are {', '.join(listed)}"
-
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("process",)) as one:
-        yield one
 
 
 BAD: list[tuple[str, dict[str, Any], str, str]] = [

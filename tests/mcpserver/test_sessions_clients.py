@@ -1,10 +1,8 @@
 """The toolset `sessions` beside others: a client's patience, other vocabularies, other callers."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
-import pytest
 from tests.mcpserver.clients import Agent, agent
 from tests.mcpserver.sessioncalls import rows, shell
 from tests.support.gates import Gate
@@ -12,16 +10,7 @@ from tests.support.gates import Gate
 from bide.api import Filter, Jobs
 from bide.mcpserver.server import Door
 
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("sessions",)) as one:
-        yield one
-
-
-@pytest.fixture
-async def session(ai: Agent) -> str:
-    return (await ai.data("startSession"))["sessionId"]
+TOOLSET = "sessions"
 
 
 async def test_past_the_clients_patience_exec_answers_with_the_job_which_goes_on(

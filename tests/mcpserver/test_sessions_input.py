@@ -1,20 +1,12 @@
 """Bad input at the toolset `sessions`: refused in one sentence that names the field, and nothing is run."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.mcpserver.clients import Agent, agent
+from tests.mcpserver.clients import Agent
 from tests.mcpserver.sessioncalls import begin, over
 
-from bide.api import Jobs
-
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("sessions",)) as one:
-        yield one
+TOOLSET = "sessions"
 
 
 BAD: dict[str, tuple[str, dict[str, Any], str]] = {

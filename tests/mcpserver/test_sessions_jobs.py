@@ -16,11 +16,7 @@ from bide.api import Jobs
 from bide.mcpserver import scope
 from bide.settings import SessionSettings, Settings
 
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("sessions",)) as one:
-        yield one
+TOOLSET = "sessions"
 
 
 @pytest.fixture

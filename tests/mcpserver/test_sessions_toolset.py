@@ -1,6 +1,5 @@
 """The toolset `sessions` alone, by the numbers of the checklist: sessions, `exec`, and what each run leaves on record."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -13,21 +12,12 @@ from tests.support.gates import Gate
 from bide.api import Jobs
 from bide.mcpserver import scope
 
+TOOLSET = "sessions"
+
 TOOLS = {
     *("startSession", "updateSession", "endSession", "listSessions"),
     *("exec", "listJobs", "getJobOutput", "killJob", "waitJob"),
 }
-
-
-@pytest.fixture
-async def ai(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(jobs_here, tmp_path, tools=("sessions",)) as one:
-        yield one
-
-
-@pytest.fixture
-async def session(ai: Agent) -> str:
-    return (await ai.data("startSession"))["sessionId"]
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -70,7 +70,7 @@ def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
         if orders.input is not None:
             told.append(path, orders.input)
             told.close(path)
-        _write(f"{path}/spec", _spec(job, orders), 0 if made else os.O_CREAT | os.O_EXCL)
+        told.write(f"{path}/spec", _spec(job, orders), 0 if made else os.O_CREAT | os.O_EXCL)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
@@ -117,16 +117,6 @@ def _spec(job: Job, orders: Orders) -> bytes:
 
 def _ms(duration: timedelta | None) -> int:
     return ms(duration) or 0
-
-
-def _write(path: str, data: bytes, how: int = os.O_CREAT | os.O_EXCL) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | how, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-    finally:
-        os.close(fd)
 
 
 def read_small(path: str) -> bytes | None:
@@ -216,7 +206,7 @@ def write_end(path: str, record: Mapping[str, Any]) -> None:
     temporary = f"{path}/end.daemon"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
-    _write(temporary, data)
+    told.write(temporary, data)
     fd = os.open(temporary, os.O_RDONLY | os.O_CLOEXEC)
     os.fsync(fd)
     os.close(fd)
@@ -230,7 +220,7 @@ def write_status(path: str, status: int) -> None:
     temporary = f"{path}/status.tmp"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
-    _write(temporary, b"%d\n" % status)
+    told.write(temporary, b"%d\n" % status)
     os.rename(temporary, f"{path}/status")
 
 

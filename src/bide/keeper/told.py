@@ -8,7 +8,12 @@ import os
 
 def append(path: str, data: bytes) -> None:
     """Add to what the job will read from its stdin or terminal."""
-    fd = os.open(f"{path}/in", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    write(f"{path}/in", data, os.O_APPEND | os.O_CREAT)
+
+
+def write(path: str, data: bytes, how: int = os.O_CREAT | os.O_EXCL) -> None:
+    """Write all of it to a file, which must not be there unless `how` says otherwise. Raises OSError."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | how, 0o600)
     try:
         view = memoryview(data)
         while view:

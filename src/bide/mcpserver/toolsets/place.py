@@ -8,6 +8,7 @@ from typing import Any
 from bide.mcpserver import text
 from bide.mcpserver.tool import Answer, Call
 from bide.model.errors import BadRequest
+from bide.model.results import SessionStarted
 from bide.model.schema import Json
 from bide.model.session import Session
 
@@ -36,8 +37,9 @@ async def session(call: Call, given: Json) -> Answer:
     return await _of_one(call, action, given)
 
 
-async def _start(call: Call, given: Json) -> Answer:
-    started = await call.jobs.sessions.start(
+async def opened(call: Call, given: Json) -> SessionStarted:
+    """A session of the caller's, where and with what it says."""
+    return await call.jobs.sessions.start(
         given.get("id"),
         cwd=os.path.join(call.caller.cwd, given.get("cwd", "")),
         env=given.get("env"),
@@ -45,6 +47,10 @@ async def _start(call: Call, given: Json) -> Answer:
         base_env=call.caller.env,
         owner=call.caller.owner,
     )
+
+
+async def _start(call: Call, given: Json) -> Answer:
+    started = await opened(call, given)
     said, following = text.next_call("run", session=started.session.id, command="...")
     parts = [f"started {line(started.session)}. To use it: {said}"]
     data: Json = {**data_of(started.session), "next": following}

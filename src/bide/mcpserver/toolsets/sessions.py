@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.tool import refusal as refused
-from bide.mcpserver.toolsets import sessionjobs, sessionruns
+from bide.mcpserver.toolsets import place, sessionjobs, sessionruns
 from bide.mcpserver.toolsets.positions import Positions
 from bide.mcpserver.toolsets.sessionwords import refusal, said, session_record
 from bide.model.errors import BideError, JobForgotten, JobNotFound, SessionNotFound
@@ -163,14 +162,7 @@ _FILTER = fields(
 
 async def start_session(call: Call, given: Json) -> Answer:
     """Open a session."""
-    started = await call.jobs.sessions.start(
-        given.get("id"),
-        cwd=os.path.join(call.caller.cwd, given.get("cwd", "")),
-        env=given.get("env"),
-        vars=given.get("vars"),
-        base_env=call.caller.env,
-        owner=call.caller.owner,
-    )
+    started = await place.opened(call, given)
     data: Json = {"sessionId": started.session.id, **session_record(started.session)}
     if started.evicted:
         data["evicted"] = list(started.evicted)
