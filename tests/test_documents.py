@@ -41,7 +41,9 @@ def test_every_command_line_in_a_document_is_one_that_there_is() -> None:
     found = list(commands())
     assert len(found) > 100
     assert [words for name, words in found if name not in known and name != "help"] == []
-    options = [(name, option) for name, words in found for option in re.findall(r"(?<=\s)--[a-z-]*[a-z](?![\w-])", words)]
+    options = [
+        (name, option) for name, words in found for option in re.findall(r"(?<=\s)--[a-z-]*[a-z](?![\w-])", words)
+    ]
     assert [(name, option) for name, option in options if option not in known[name]] == []
 
 
