@@ -1,6 +1,7 @@
 """The daemon dies while services come and go: each end has exactly one successor, and what is ready stays so."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -28,6 +29,13 @@ async def until_runs(jobs: Jobs, count: int) -> None:
         return len(await runs(jobs)) >= count
 
     await eventually(enough)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    found = Gate(tmp_path / "gate")
+    yield found
+    found.close()
 
 
 @pytest.fixture
