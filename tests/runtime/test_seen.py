@@ -96,3 +96,12 @@ async def test_what_was_seen_is_known_after_a_restart(home: Path) -> None:
     async with homes.local(home) as jobs:
         assert await is_seen(jobs, seen)
         assert not await is_seen(jobs, unseen)
+
+
+async def test_a_start_that_failed_was_told_by_its_answer(jobs: Jobs) -> None:
+    failed = (await jobs.run(["no-such-program"], background=True)).job
+    assert failed.seen
+    other = (await jobs.run("exit 3", background=True)).job.id
+    message = await jobs.outbox.pull("user", timeout=LONG)
+    assert [item.job for item in message.items] == [other]
+    assert (await jobs.get(failed.id)).seen

@@ -23,7 +23,7 @@ from bide.model.dedup import Policy
 from bide.model.errors import BadRequest, DiskFull, FolderNotFound, InternalError, NameInUse, QueueFull
 from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.output import Stream
-from bide.model.phase import Queued
+from bide.model.phase import Ended, Queued, Reason
 from bide.model.request import Request
 from bide.model.service import KIND
 from bide.model.turn import NOW, Turn
@@ -253,6 +253,8 @@ async def answer(core: Core, request: Request, live: Live | None, joined: Job | 
             with anyio.move_on_after(_START_SECONDS):
                 await readiness.until(live, lambda: live.held or not isinstance(live.job.phase, Queued))
         job = _now(core, live, joined)
+        if isinstance(job.phase, Ended) and job.phase.end.reason is Reason.SPAWN_FAILED:
+            job = core.seen.mark(job)  # every door says so at once; of another end the answer says nothing
         return Ran(job=core.with_facts(job) if live is not None and live.held else job, joined=joined is not None)
     deferred = False
     if live is not None:
