@@ -81,6 +81,15 @@ def test_a_restart_replaces_the_daemon_under_its_jobs(alone: Shell) -> None:
     assert alone.json("daemon", "restart")["pid"] != after["pid"]
 
 
+def test_a_restart_with_settings_that_cannot_be_leaves_the_daemon_as_it_is(alone: Shell) -> None:
+    before = alone.json("daemon", "start")["pid"]
+    (alone.home / "config.toml").write_text("queue = 3\n")
+    refused = alone("daemon", "restart")
+    assert refused.returncode != 0
+    assert b"config.toml" in refused.stderr
+    assert alone.json("daemon", "status")["pid"] == before
+
+
 def test_many_commands_at_once_start_one_daemon(alone: Shell) -> None:
     with ThreadPoolExecutor(8) as pool:
         done = list(pool.map(alone, ["run"] * 8, ["-c"] * 8, [f"exit {number}" for number in range(8)]))

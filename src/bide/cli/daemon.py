@@ -7,6 +7,7 @@ is 3 when no daemon runs.
 
 import os
 import select
+from importlib import import_module
 
 from bide.cli.exits import NOT_RUNNING, Usage
 from bide.cli.terminal import complain, print_json
@@ -174,6 +175,8 @@ def _await_end(link: "Link", process: int | None, pid: int) -> None:
 
 
 def _restart(args: "Namespace", link: "Link") -> int:
+    # One that could not start again goes on as it is.
+    import_module("bide.settings").load(link.home)
     running = stop(link, kill=False)
     found = link.call("GET", "/v1/daemon")
     if args.json:
