@@ -1,5 +1,6 @@
 """A job that starts after others: with their success, or with any end of theirs."""
 
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,13 @@ from tests.support import homes
 from tests.support.gates import Gate
 from tests.support.patience import end_of, ended
 
+import bide
 from bide import Job, Queued, Reason
 from bide.api import Jobs
 from bide.keeper import folder
 from bide.model.errors import BadRequest, JobForgotten, JobNotFound
 from bide.model.turn import Turn
+from bide.runtime.local import LocalJobs
 
 
 async def submit(jobs: Jobs, command: str, *after: str, **options: Any) -> Job:
@@ -32,6 +35,29 @@ async def test_it_starts_when_all_of_them_have_succeeded(jobs: Jobs, gate: Gate)
     gate.open()
     gate.open()
     assert (await end_of(jobs, job.id)).end.success
+
+
+async def test_what_it_waits_for_is_said_also_where_the_disk_is_faster_than_we_are(
+    home: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bide.local(home) as jobs:
+        assert isinstance(jobs, LocalJobs)
+        store = jobs.core.store
+        insert = store.insert
+
+        def inserted(*given: Any) -> Future[Job]:
+            done = insert(*given)
+            done.result()
+            return done
+
+        monkeypatch.setattr(store, "insert", inserted)
+        first = await submit(jobs, gate.wait)
+        job = await submit(jobs, "true", first.id)
+        assert job.facts is not None
+        assert job.facts.queue is not None
+        assert job.facts.queue.why == f"it starts after the success of {first.id}"
+        gate.open()
+        assert (await end_of(jobs, job.id)).end.success
 
 
 async def test_ones_that_have_ended_count_at_once(jobs: Jobs) -> None:

@@ -17,6 +17,7 @@ from bide.api import Jobs, Ran
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
 from bide.model.turn import Turn
+from bide.model.until import Until
 from bide.runtime.dedup import print_of
 
 RUNNING, RECENT = Dedup(Policy.REUSE_RUNNING), Dedup(Policy.REUSE_RECENT)
@@ -29,21 +30,17 @@ async def start(jobs: Jobs, command: str, dedup: Dedup = RUNNING) -> Ran:
 # 229, 230
 @pytest.mark.parametrize("policy", [RUNNING, RECENT])
 async def test_an_equal_request_joins_the_job_while_it_runs(jobs: Jobs, gate: Gate, policy: Dedup) -> None:
-    first = await start(jobs, f"echo once; {gate.wait}", policy)
-    async with anyio.create_task_group() as group:
-
-        async def join() -> None:
-            ran = await jobs.run(f"echo once; {gate.wait}", dedup=policy, deadline=LONG)
-            assert ran.joined
-            assert ran.job.id == first.job.id
-            assert ran.out is not None
-            assert ran.out.data == b"once\n"
-
-        group.start_soon(join)
-        second = await start(jobs, f"echo once; {gate.wait}", policy)
-        assert (first.joined, second.joined) == (False, True)
-        assert second.job.id == first.job.id
-        gate.open()
+    command = f"echo once; {gate.wait}"
+    first = await start(jobs, command, policy)
+    await jobs.wait([first.job.id], until=Until(log="once"), timeout=LONG)
+    second = await start(jobs, command, policy)
+    third = await jobs.run(command, dedup=policy, deadline=timedelta(milliseconds=1))
+    assert (first.joined, second.joined, third.joined, third.deferred) == (False, True, True, True)
+    assert first.job.id == second.job.id == third.job.id
+    assert third.out is not None
+    assert third.out.data == b"once\n"
+    gate.open()
+    await end_of(jobs, first.job.id)
     assert len((await jobs.list()).jobs) == 1
 
 

@@ -18,20 +18,9 @@ KEEPER = os.environ.get("BIDE_KEEPER") or os.path.join(os.path.dirname(__file__)
 _FLOCK = struct.Struct("hhqqi4x")
 _ANY_LOCK = _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0)
 _STAT = 4096
-_PASSED_ON = (
-    "PATH",
-    "HOME",
-    "USER",
-    "LANG",
-    "LC_ALL",
-    "TMPDIR",
-    "BIDE_HOME",
-    "BIDE_KEEPER",
-    "BIDE_SPARES",
-    "XDG_STATE_HOME",
-    "PYTHONPATH",
-    "COVERAGE_PROCESS_START",
-)
+_OURS = ("BIDE_HOME", "BIDE_KEEPER", "BIDE_SPARES")
+_PYTHONS = ("PYTHONPATH", "COVERAGE_PROCESS_START")
+_PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_STATE_HOME", *_OURS, *_PYTHONS)
 _NURSERY = "bide-keeper: makes the keepers of bide's jobs"
 """What `ps` shows of it; the keepers it makes have so much room to say whose they are."""
 _NURSERY_FD = 3

@@ -95,8 +95,10 @@ class Moving:
             live.path = self.home.job(live.job.id)
 
     def accepted(self, live: Live) -> None:
-        """Its row is known to be on disk: the folder moves now, and not a moment later, if it may."""
+        """Its row is known to be on disk: what follows from that happens now, and not a moment later, if it may."""
         self._place(live)
+        if live.held:
+            self.placed(live)
 
     def take_start(self, live: Live, started: folder.Started | None) -> None:
         """Move to running what has started, as its folder says."""
