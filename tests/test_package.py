@@ -56,6 +56,7 @@ def files_of_the_package() -> set[str]:
     return {name for name in found if "__pycache__" not in name and not name.startswith(("bide/keeper/c/", KEEPER))}
 
 
+@pytest.mark.slow
 def test_the_keeper_compiles_without_a_warning(tree: Path) -> None:
     compiler = next(name for name in ("cc", "gcc", "clang") if shutil.which(name))
     done = wheel_of(tree, CC=f"{compiler} -Werror")

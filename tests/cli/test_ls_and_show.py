@@ -1,10 +1,13 @@
 """Lists and details, in a pipe."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
+import anyio
 import pytest
 from tests.cli.shell import Shell
 
+from bide import connect
 from bide.cli.details import details
 from bide.cli.table import cells, fit, pad
 from bide.cli.times import local, parse_instant, seconds_since
@@ -23,10 +26,15 @@ def test_a_list_has_a_line_per_job_with_its_true_status(bide: Shell) -> None:
     assert "\x1b" not in "".join(rows.values())
 
 
+async def _run_some(home: Path, number: int) -> None:
+    async with connect(home) as jobs:
+        for _ in range(number):
+            await jobs.run("true")
+
+
 def test_the_plain_list_has_what_is_active_and_what_is_new(alone: Shell) -> None:
     active = alone.background("sleep 60", "--name", "old-but-active")
-    for _ in range(22):
-        alone("run", "--", "true")
+    anyio.run(_run_some, alone.home, 22)
     ids = [line.split()[0] for line in alone.out("ls").splitlines()[1:]]
     assert len(ids) == 21
     assert ids[-1] == active
