@@ -126,14 +126,15 @@ async def test_104_a_fetch_tells_what_is_so_far_and_then_the_result(ai: Agent, g
     assert (code, sentence) == ("job_not_found", "Handle `nothing` not found")
 
 
-async def test_105_input_reaches_what_runs_and_nothing_that_stopped(ai: Agent) -> None:
+@pytest.mark.parametrize(("given", "written"), [(2, "2"), ({"three": True}, '{"three": true}'), ("four", "four")])
+async def test_105_input_reaches_what_runs_and_nothing_that_stopped(ai: Agent, given: object, written: str) -> None:
     await spawn(ai, "listen", "cat")
-    data = await ai.data("listen", action="apply", id="cat", input="one ")
-    assert data["content"] == "one "
-    await ai.data("listen", action="apply", id="cat", input=2)
-    await ai.data("listen", action="apply", id="cat", input={"three": True})
+    # A whole line: after an unfinished one it might be taken for a prompt, whose answer gets a newline.
+    data = await ai.data("listen", action="apply", id="cat", input="one\n")
+    assert data["content"] == "one\n"
+    await ai.data("listen", action="apply", id="cat", input=given)
     await ai.data("listen", action="apply", id="cat", input=None)
-    assert (await stopped(ai, "cat"))["result"] == 'one 2{"three": true}'
+    assert (await stopped(ai, "cat"))["result"] == f"one\n{written}"
     _, sentence = await ai.refusal("listen", action="apply", id="cat", input="more")
     assert sentence == "Handle `cat` is stopped, so nothing can be applied to it; fetch gives its result"
 
