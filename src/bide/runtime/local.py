@@ -93,6 +93,11 @@ class LocalJobs:
             self._llm = LocalLlm(self.core)
         return self._llm
 
+    def close(self) -> None:
+        """Forget what only this runtime was to know."""
+        if self._llm is not None:
+            self._llm.close()
+
     @with_sound_store
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""
@@ -276,3 +281,4 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
             core.seen.write()
             with anyio.CancelScope(shield=True):
                 await core.hub.quit()
+            jobs.close()

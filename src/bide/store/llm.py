@@ -2,10 +2,12 @@
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -15,9 +17,17 @@ from bide.model.llm.conversation import Conversation
 from bide.model.llm.retry import Outcome
 from bide.store.queries import load
 from bide.store.rows import Row, Values, from_ms, to_ms
-from bide.store.writer import Writer
 
 QUERIES = load(Path(__file__).with_name("llm.sql"))
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """What does the writes, on disk or in memory."""
+
+    def submit(self, act: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Do `act` in a transaction; the future has its result after that."""
+        ...
 
 
 class RequestRow(Struct, frozen=True):
@@ -42,9 +52,9 @@ class RequestRow(Struct, frozen=True):
 class LlmRows:
     """The requests and conversations of a store. Writes return futures, as those of the store do."""
 
-    def __init__(self, writer: Writer, rows: Callable[[str, Values], list[Row]]) -> None:
-        """Made by the store."""
-        self._writer = writer
+    def __init__(self, database: Database, rows: Callable[[str, Values], list[Row]]) -> None:
+        """Written by the one, read by the other."""
+        self._database = database
         self._rows = rows
 
     def start(self, row: RequestRow) -> Future[None]:
@@ -58,8 +68,8 @@ class LlmRows:
         """What one job was to answer, another will."""
         return self._do("move_requests", {"from": before, "to": after, "attempts": attempts})
 
-    def finish(self, answer: Answer, ended_at: datetime) -> Future[None]:
-        """Record an answer; the first one stays."""
+    def finish(self, answer: Answer, ended_at: datetime) -> Future[int]:
+        """Record an answer; the first one stays. How many requests had none."""
         reading, tokens = answer.reading, answer.reading.tokens
         values: Values = {
             "job": answer.job.id,
@@ -76,7 +86,7 @@ class LlmRows:
             "cost_usd": reading.cost_usd,
             "turns": reading.turns,
         }
-        return self._do("finish_requests", values)
+        return self._database.submit(lambda connection: connection.execute(QUERIES["finish_requests"], values).rowcount)
 
     def find(self, correlation_id: str, owner: str | None) -> RequestRow | None:
         """The newest request with this correlation id."""
@@ -100,6 +110,15 @@ class LlmRows:
         """Forget requests from before a time."""
         return self._do("prune_requests", {"before": to_ms(before)})
 
+    def keep_newest(self, most: int) -> Future[None]:
+        """Forget all requests but the newest, and the conversations that only those named."""
+
+        def act(connection: sqlite3.Connection) -> None:
+            for query in ("drop_oldest_conversations", "drop_oldest_requests"):
+                connection.execute(QUERIES[query], {"most": most})
+
+        return self._database.submit(act)
+
     def used(self, since: datetime, conversation: str | None = None, prefix: str | None = None) -> list[Used]:
         """What requests used, by CLI and model."""
         values: Values = {"since": to_ms(since), "conversation": conversation, "prefix_hash": prefix}
@@ -108,15 +127,19 @@ class LlmRows:
             for row in self._rows(QUERIES["used"], values)
         ]
 
-    def prefixes(self, since: datetime, conversation: str | None = None) -> tuple[int, int]:
-        """How many stable prefixes there were, and in how many requests."""
-        found = self._rows(QUERIES["prefixes"], {"since": to_ms(since), "conversation": conversation})
-        return found[0][0], found[0][1]
+    def prefixes(self, since: datetime, conversation: str | None = None) -> Counter[str]:
+        """The stable prefixes that there were, by hash, and in how many requests each."""
+        return Counter(dict(self._rows(QUERIES["prefixes"], {"since": to_ms(since), "conversation": conversation})))
 
-    def use(self, conversation: Conversation) -> Future[None]:
-        """Record that a conversation was used; the first one of its CLI becomes the active one."""
+    def use(self, conversation: Conversation, *, may_lead: bool = True) -> Future[None]:
+        """Record that a conversation was used; the first one of its CLI becomes the active one, if it may."""
         values: Values = {name: getattr(conversation, name) for name in ("id", "cli", "owner", "title", "cwd")}
-        return self._do("put_conversation", {**values, "at": to_ms(conversation.last_used_at)})
+        return self._do("put_conversation", {**values, "at": to_ms(conversation.last_used_at), "may_lead": may_lead})
+
+    def active(self, owner: str, cli: str) -> str | None:
+        """The active conversation of a CLI."""
+        found = self._rows(QUERIES["active_conversation"], {"owner": owner, "cli": cli})
+        return found[0][0] if found else None
 
     def conversations(
         self, owner: str, since: datetime, cli: str | None = None, conversation: str | None = None
@@ -137,12 +160,12 @@ class LlmRows:
             if conversation is not None:
                 connection.execute(QUERIES["activate"], values)
 
-        return self._writer.submit(act)
+        return self._database.submit(act)
 
     def drop(self, owner: str, cli: str | None = None, conversation: str | None = None) -> Future[int]:
         """Forget conversations; how many there were. What was said in them is the CLI's."""
         values: Values = {"owner": owner, "cli": cli, "id": conversation}
-        return self._writer.submit(
+        return self._database.submit(
             lambda connection: connection.execute(QUERIES["drop_conversations"], values).rowcount
         )
 
@@ -150,7 +173,7 @@ class LlmRows:
         def act(connection: sqlite3.Connection) -> None:
             connection.execute(QUERIES[query], values)
 
-        return self._writer.submit(act)
+        return self._database.submit(act)
 
 
 def _to_request(row: Row) -> RequestRow:

@@ -52,6 +52,20 @@ SELECT id FROM jobs WHERE kind IN (SELECT value FROM json_each(:kinds))
 DELETE FROM llm_requests WHERE asked_at < :before AND status <> 'started'
     AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = llm_requests.job)
 
+-- drop_oldest_conversations
+-- Forget the conversations that only the oldest requests named.
+DELETE FROM conversations
+WHERE (owner, id) IN (
+        SELECT owner, conversation FROM llm_requests WHERE seq <= (SELECT max(seq) FROM llm_requests) - :most)
+    AND NOT EXISTS (
+        SELECT 1 FROM llm_requests AS later
+        WHERE later.conversation = conversations.id AND later.owner = conversations.owner
+            AND later.seq > (SELECT max(seq) FROM llm_requests) - :most)
+
+-- drop_oldest_requests
+-- Forget all requests but the newest.
+DELETE FROM llm_requests WHERE seq <= (SELECT max(seq) FROM llm_requests) - :most
+
 -- used
 -- What requests used, by CLI and model: since a time, of one conversation, of one prefix.
 SELECT cli, coalesce(model, ''), count(*), sum(cache_read > 0), sum(cache_read), sum(cache_write), sum(input_tokens),
@@ -63,15 +77,16 @@ WHERE joined = 0 AND status <> 'started' AND asked_at >= :since
 GROUP BY cli, coalesce(model, '') ORDER BY cli, coalesce(model, '')
 
 -- prefixes
--- How many prefixes there were, and how often one of them was used again.
-SELECT count(DISTINCT prefix_hash), count(*) FROM llm_requests
+-- Which prefixes there were, and how often each.
+SELECT prefix_hash, count(*) FROM llm_requests
 WHERE joined = 0 AND prefix_tokens > 0 AND asked_at >= :since AND (:conversation IS NULL OR conversation = :conversation)
+GROUP BY prefix_hash
 
 -- put_conversation
 -- Record that a conversation was used; the newest of a CLI stays as active as it was.
 INSERT INTO conversations (id, cli, owner, title, cwd, created_at, last_used_at, active)
 VALUES (:id, :cli, :owner, :title, :cwd, :at, :at,
-    NOT EXISTS (SELECT 1 FROM conversations WHERE owner = :owner AND cli = :cli AND active = 1))
+    :may_lead AND NOT EXISTS (SELECT 1 FROM conversations WHERE owner = :owner AND cli = :cli AND active = 1))
 ON CONFLICT (owner, id) DO UPDATE SET last_used_at = excluded.last_used_at,
     cwd = CASE excluded.cwd WHEN '' THEN conversations.cwd ELSE excluded.cwd END
 
@@ -80,6 +95,10 @@ ON CONFLICT (owner, id) DO UPDATE SET last_used_at = excluded.last_used_at,
 SELECT id, cli, owner, title, cwd, created_at, last_used_at, active FROM conversations
 WHERE owner = :owner AND (:cli IS NULL OR cli = :cli) AND (:id IS NULL OR id = :id) AND last_used_at >= :since
 ORDER BY last_used_at DESC, id
+
+-- active_conversation
+-- The active one of a CLI.
+SELECT id FROM conversations WHERE owner = :owner AND cli = :cli AND active = 1
 
 -- deactivate
 -- No conversation of this CLI is the active one.

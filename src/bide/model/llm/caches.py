@@ -35,6 +35,24 @@ class Used(Struct, frozen=True):
     last_at: datetime
 
 
+_COUNTED = ("requests", "hits", "cache_read", "cache_write", "input", "output", "explicit", "explicit_hits")
+
+
+def together(rows: Iterable[Used]) -> list[Used]:
+    """One for each CLI and model, of what comes from more than one place."""
+    sums: dict[tuple[str, str], Used] = {}
+    for row in rows:
+        one = sums.get((row.cli, row.model))
+        sums[row.cli, row.model] = row if one is None else _sum(one, row)
+    return [sums[key] for key in sorted(sums)]
+
+
+def _sum(one: Used, other: Used) -> Used:
+    counted = {name: getattr(one, name) + getattr(other, name) for name in _COUNTED}
+    first, last = min(one.first_at, other.first_at), max(one.last_at, other.last_at)
+    return Used(one.cli, one.model, **counted, first_at=first, last_at=last)
+
+
 def saved_usd(used: Used) -> float:
     """What reading from the cache saved, by list prices; 0 where the price is not known."""
     for word, price, cached in _PRICES:

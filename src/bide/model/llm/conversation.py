@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.model.times import from_stamp, stamp
 
@@ -22,6 +24,26 @@ class Conversation(Struct, frozen=True):
     last_used_at: datetime
     active: bool = False
     """The one that is meant where none is named."""
+
+
+def together(conversations: Iterable[Conversation]) -> list[Conversation]:
+    """Each of an owner's once, although more than one place knows it; the most recently used first."""
+    found: dict[str, Conversation] = {}
+    for one in conversations:
+        before = found.get(one.id)
+        found[one.id] = one if before is None else _same(before, one)
+    return sorted(found.values(), key=lambda one: (-one.last_used_at.timestamp(), one.id))
+
+
+def _same(one: Conversation, other: Conversation) -> Conversation:
+    early, late = sorted((one, other), key=lambda one: one.last_used_at)
+    return replace(
+        late,
+        title=one.title or other.title,
+        cwd=late.cwd or early.cwd,
+        created_at=min(one.created_at, other.created_at),
+        active=one.active or other.active,
+    )
 
 
 def conversation_to_json(conversation: Conversation) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from bide.runtime.core import Core, now
 from bide.runtime.llm import gate
 from bide.runtime.llm.programs import Programs, unset
 from bide.runtime.llm.recording import FOLDER, Recorder
+from bide.runtime.llm.records import Records
 from bide.runtime.llm.retrying import Retrying
 from bide.runtime.llm.worktrees import Worktrees
 from bide.runtime.readiness import until
@@ -50,6 +51,7 @@ class Desk(Struct, frozen=True):
     """What asking needs beside the runtime."""
 
     programs: Programs
+    records: Records
     recorder: Recorder
     retrying: Retrying
     worktrees: Worktrees
@@ -80,7 +82,6 @@ async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Ask
     ran = await starting.run(core, request)
     answer, deferred = await _settled(core, desk.retrying, ran, request, began)
     if ran.joined and (ran.job.key is None or ran.job.key != key):
-        recorder.remember(ran.job.owner, facts, str(answer.job.id))
         await recorder.joined(answer.job, facts)
         recorder.remove(facts.files)
     await recorder.began(ran.job)
@@ -113,7 +114,7 @@ async def _prepared(core: Core, desk: Desk, asked: Ask, key: str | None) -> Prep
             asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key
         ),
         facts=facts,
-        notes=(*notes, *more, *_expiring(core, asked, chosen), *ignored, *command.notes),
+        notes=(*notes, *more, *_expiring(desk.records, asked, chosen), *ignored, *command.notes),
         decision=decision,
         files=files,
     )
@@ -160,11 +161,11 @@ def _cached(asked: Ask, chosen: LlmSettings) -> tuple[Prompt, list[Note]]:
     return Prompt(prompt.text, replace(prompt.parts, cached=(last,) if last else ())), []
 
 
-def _expiring(core: Core, asked: Ask, chosen: LlmSettings) -> list[Note]:
+def _expiring(records: Records, asked: Ask, chosen: LlmSettings) -> list[Note]:
     """What is known of the conversation's cache before this request is on record."""
     if not chosen.cache.warn_on_ttl_expiry or asked.cli != "claude" or asked.conversation is None:
         return []
-    rows = core.store.llm.used(now() - _DAY, conversation=asked.conversation)
+    rows = records.used(now() - _DAY, conversation=asked.conversation)
     note = caches.expiring(asked.conversation, rows, chosen.cache.anthropic_ttl, now())
     return [] if note is None else [note]
 

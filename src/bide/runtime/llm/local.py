@@ -31,6 +31,7 @@ from bide.runtime.llm.asking import Desk
 from bide.runtime.llm.conversations import LocalConversations
 from bide.runtime.llm.programs import Programs, Said, search_path
 from bide.runtime.llm.recording import Recorder
+from bide.runtime.llm.records import Records
 from bide.runtime.llm.retrying import Retrying
 from bide.runtime.llm.worktrees import Worktrees
 
@@ -47,14 +48,19 @@ class LocalLlm:
         self._core = core
         self._programs = Programs(core)
         self._retrying = Retrying(core)
-        self._recorder = Recorder(core, self._retrying)
-        self._desk = Desk(self._programs, self._recorder, self._retrying, Worktrees(core))
-        self.conversations: LocalConversations = LocalConversations(core)
+        self._records = Records(core)
+        self._recorder = Recorder(core, self._records, self._retrying)
+        self._desk = Desk(self._programs, self._records, self._recorder, self._retrying, Worktrees(core))
+        self.conversations: LocalConversations = LocalConversations(core, self._records)
         self._recorder.take_up()
         table = core.keeping.table
         for live in list(table.live.values()):
             self._watch(live)
         table.added.append(self._watch)
+
+    def close(self) -> None:
+        """Forget what is not on disk."""
+        self._records.close()
 
     def _watch(self, live: Live) -> None:
         if live.job.spec.ask is not None and not live.ended:
@@ -90,10 +96,10 @@ class LocalLlm:
         try:
             return self._core.find(ref)
         except JobNotFound:
-            job = self._recorder.known_as(ref, owner)
-            if job is None:
+            row = self._records.find(ref, owner)
+            if row is None:
                 raise
-            return self._core.find(job)
+            return self._core.find(row.job)
 
     async def programs(
         self, cli: str | None = None, *, login: bool = False, env: Mapping[str, str] | None = None
@@ -192,7 +198,7 @@ class LocalLlm:
 
     async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
         """See beside.Llm.cache."""
-        rows, chosen = self._core.store.llm, self._core.settings.llm.cache
+        rows, chosen = self._records, self._core.settings.llm.cache
         if conversation is not None:
             since = now() - _EVER
             used = rows.used(since, conversation=conversation)

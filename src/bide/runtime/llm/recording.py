@@ -18,12 +18,12 @@ from bide.model.phase import Ended
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
 from bide.runtime.llm import answers
+from bide.runtime.llm.records import Records
 from bide.runtime.llm.retrying import Retrying
 from bide.store.llm import RequestRow
 
 log = logging.getLogger(__name__)
 
-_REMEMBERED = 10_000
 FOLDER = "llm"
 """In the home: what was written for requests, and the record of approvals."""
 
@@ -31,19 +31,18 @@ FOLDER = "llm"
 class Recorder:
     """Keeps the rows of requests after their jobs."""
 
-    def __init__(self, core: Core, retrying: Retrying) -> None:
+    def __init__(self, core: Core, records: Records, retrying: Retrying) -> None:
         """Told of each request that begins and ends, once it has taken up what is there."""
         self._core = core
+        self._records = records
         self._retrying = retrying
         self._written: dict[str, Future[None]] = {}
         """Rows on their way to the disk, by job."""
-        self._unrecorded: dict[tuple[str, str], str] = {}
-        """Jobs of requests of which nothing is to be kept, by owner and correlation id; the newest ones."""
 
     def take_up(self) -> None:
         """Finish what ended while nobody was there, record what no row is there for, and be told of what follows."""
         core = self._core
-        rows = core.store.llm
+        rows = self._records.kept
         rows.prune(now() - max(core.settings.retention.keep_unseen, core.settings.llm.keep))
         for job in self._found(rows.unrecorded(list(known.clis()))):
             if job.spec.ask is not None and job.spec.ask.retry_of is not None:
@@ -72,29 +71,13 @@ class Recorder:
         if written is not None:
             await self._core.hub.settled(written)
 
-    def remember(self, owner: str, asked: AskFacts, job: str) -> None:
-        """Know a request of which nothing is to be kept, for as long as this runtime is there."""
-        if not asked.recorded:
-            self._unrecorded.pop((owner, asked.correlation_id), None)
-            self._unrecorded[owner, asked.correlation_id] = job
-            if len(self._unrecorded) > _REMEMBERED:
-                del self._unrecorded[next(iter(self._unrecorded))]
-
-    def known_as(self, correlation_id: str, owner: str | None) -> str | None:
-        """The job of the newest request with this correlation id."""
-        for (whose, word), job in reversed(self._unrecorded.items()):
-            if word == correlation_id and owner in (None, whose):
-                return job
-        row = self._core.store.llm.find(correlation_id, owner)
-        return None if row is None else row.job
-
     async def joined(self, job: Job, asked: AskFacts) -> None:
         """Another request is answered by this job; return when it is on record."""
         facts = job.spec.ask
-        if facts is None or not asked.recorded:
+        if facts is None:
             return
         row = _row(job, facts, asked.correlation_id, joined=True)
-        await self._core.hub.settled(self._core.store.llm.start(row))
+        await self._core.hub.settled(self._records.start(row, recorded=asked.recorded))
         if isinstance(job.phase, Ended):
             self._core.hub.spawn(lambda: self._finish(job))
 
@@ -103,14 +86,11 @@ class Recorder:
         if facts is None:
             return
         self._retrying.began(live.job)
-        if not facts.recorded:
-            self.remember(live.job.owner, facts, str(live.job.id))
-            return
-        rows = self._core.store.llm
         if facts.retry_of is not None:
-            self._written[live.job.id] = rows.move(facts.retry_of, live.job.id, facts.attempt)
+            self._written[live.job.id] = self._records.move(facts.retry_of, live.job.id, facts.attempt)
         else:
-            self._written[live.job.id] = rows.start(_row(live.job, facts, facts.correlation_id))
+            row = _row(live.job, facts, facts.correlation_id)
+            self._written[live.job.id] = self._records.start(row, recorded=facts.recorded)
 
     def _ended(self, live: Live) -> None:
         facts = live.job.spec.ask
@@ -132,17 +112,15 @@ class Recorder:
             await self._pass_on(job, after)
             return found
         self.remove(facts.files)
-        rows, ended_at = self._core.store.llm, job.phase.ended_at
-        await self._core.hub.settled(rows.finish(found, ended_at))
-        if facts.recorded and found.reading.conversation is not None:
-            said = found.reading.conversation
-            rows.use(Conversation(said, found.cli, job.owner, "", job.spec.cwd, ended_at, ended_at))
+        at, word = job.phase.ended_at, found.reading.conversation
+        said = None if word is None else Conversation(word, found.cli, job.owner, "", job.spec.cwd, at, at)
+        await self._records.finish(found, at, said, recorded=facts.recorded)
         self._written.pop(job.id, None)
         return found
 
     async def _pass_on(self, job: Job, after: Job) -> None:
         """Another attempt is the answer, also to whoever asked while this one was ending."""
-        await self._core.hub.settled(self._core.store.llm.move(job.id, after.id, _attempt(after)))
+        await self._core.hub.settled(self._records.move(job.id, after.id, _attempt(after)))
         if isinstance(after.phase, Ended):
             self._core.hub.spawn(lambda: self._finish(after))
 
