@@ -119,8 +119,10 @@ class Conversations(Protocol):
         """One of them. Raises ConversationNotFound."""
         ...
 
-    async def start(self, cli: str, *, owner: str | None = None, title: str = "", active: bool = True) -> Conversation:
-        """A name for one that is to come: no CLI knows it, so that it cannot be resumed."""
+    async def start(
+        self, cli: str, *, owner: str | None = None, title: str = "", active: bool = True, recorded: bool = True
+    ) -> Conversation:
+        """A name for one that is to come: no CLI knows it, so that it cannot be resumed. Gone with the daemon if not recorded."""
         ...
 
     async def activate(self, cli: str, conversation: str | None, *, owner: str | None = None) -> None:

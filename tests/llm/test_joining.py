@@ -10,7 +10,6 @@ from tests.support.gates import Gate
 from tests.support.patience import end_of, eventually
 
 from bide.api import Jobs
-from bide.model.errors import JobNotFound
 from bide.model.llm.answer import Status
 from bide.model.llm.prompt import Parts
 from bide.runtime.local import LocalJobs
@@ -164,28 +163,6 @@ async def test_what_ended_while_nobody_was_there_is_recorded_by_the_next(home: P
 
         await eventually(counted)
         assert (await jobs.llm.cache(conversation="c-1"))["requestCount"] == 1
-
-
-async def test_204_with_the_record_off_the_job_alone_is_kept_and_its_word_is_known_for_now(
-    home: Path, fakes: Fakes
-) -> None:
-    fakes.env("LLM_GATEWAY_JOBS_DB", "none")
-    async with homes.local(home) as jobs:
-        asked = await jobs.llm.ask("claude", "hello", correlation_id="mine")
-        joined = await jobs.llm.ask("claude", "hello", correlation_id="yours")
-        for ref in (asked.job.id, "mine", "yours"):
-            assert (await jobs.llm.answer(ref)).job.id == joined.job.id
-        with pytest.raises(JobNotFound):
-            await jobs.llm.answer("mine", owner="another")
-        fakes.env("SYNC_DEADLINE_MS", "1")
-        fakes.set(mode="slow")
-        deferred = await jobs.llm.ask("claude", "slow")
-        assert (deferred.deferred, (await jobs.llm.answer(deferred.job.id)).status) == (True, Status.RUNNING)
-        assert (await jobs.llm.cache())["totalRequests"] == 0
-    async with homes.local(home) as jobs:
-        assert (await jobs.llm.answer(asked.job.id)).text == "you said: hello"
-        with pytest.raises(JobNotFound):
-            await jobs.llm.answer("mine")
 
 
 async def test_223_a_variable_that_names_a_database_only_warns(local: Jobs, fakes: Fakes) -> None:

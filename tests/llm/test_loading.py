@@ -66,7 +66,7 @@ async def test_requests_that_are_over_and_on_record_load_nothing(home: Path, fak
         assert (await jobs.llm.ask("codex", "hello", correlation_id="off")).answer.status is Status.COMPLETED
 
         async def recorded() -> bool:
-            return (await jobs.llm.cache())["totalRequests"] == 1
+            return (await jobs.llm.cache())["totalRequests"] == 2
 
         await eventually(recorded)
     async with homes.local(home) as jobs:

@@ -26,9 +26,11 @@ class RemoteConversations:
         path = f"{_PATH}/{quote(conversation)}"
         return conversation_from_json(await self._transport.call("GET", path, query={"owner": owner}))
 
-    async def start(self, cli: str, *, owner: str | None = None, title: str = "", active: bool = True) -> Conversation:
+    async def start(
+        self, cli: str, *, owner: str | None = None, title: str = "", active: bool = True, recorded: bool = True
+    ) -> Conversation:
         """See beside.Conversations.start. Not asked again if the daemon dies meanwhile."""
-        body = {"cli": cli, "owner": owner, "title": title, "active": active}
+        body = {"cli": cli, "owner": owner, "title": title, "active": active, "recorded": recorded}
         return conversation_from_json(await self._transport.call("POST", _PATH, body, again=False))
 
     async def activate(self, cli: str, conversation: str | None, *, owner: str | None = None) -> None:

@@ -37,7 +37,7 @@ class AskFacts(Struct, frozen=True):
     unknown_model: str | None = None
     """The model that was asked for first, which the CLI did not know."""
     recorded: bool = True
-    """Something of it is kept beside the job: what it used, how it ended, its conversation."""
+    """What is known of it beside the job is on disk: what it used, how it ended, its conversation. Else it goes with the daemon."""
     keep_days: int = 0
     """How long it is kept after its end, if whoever asked said so; 0 as the home keeps answers."""
 

@@ -13,6 +13,7 @@ _START: dict[str, fields.Kind] = {
     "owner": fields.is_text,
     "title": fields.is_text,
     "active": fields.is_flag,
+    "recorded": fields.is_flag,
 }
 _ACTIVATE: dict[str, fields.Kind] = dict.fromkeys(("cli", "conversation", "owner"), fields.is_text)
 

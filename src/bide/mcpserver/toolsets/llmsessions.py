@@ -7,6 +7,7 @@ import json
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.errors import BadRequest
+from bide.model.llm.choices import unrecorded
 from bide.model.llm.conversation import Conversation
 from bide.model.schema import Json, fields, flag, text
 from bide.model.times import stamp
@@ -47,6 +48,7 @@ async def create(call: Call, given: Json) -> Answer:
         owner=call.caller.owner,
         title=given.get("description", ""),
         active=given.get("setAsActive", True),
+        recorded=not unrecorded(call.caller.env),
     )
     return _told({"success": True, "session": _shown(made)})
 

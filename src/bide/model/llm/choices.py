@@ -132,7 +132,7 @@ def keep_days(env: Mapping[str, str]) -> int:
 
 
 def unrecorded(env: Mapping[str, str]) -> bool:
-    """Whether nothing of a request is to be kept beyond its job."""
+    """Whether what is known of a request beyond its job is to be in memory alone."""
     return env.get("LLM_GATEWAY_JOBS_DB") == "none"
 
 

@@ -38,13 +38,15 @@ class LocalConversations:
             raise ConversationNotFound(conversation=conversation)
         return found[0]
 
-    async def start(self, cli: str, *, owner: str | None = None, title: str = "", active: bool = True) -> Conversation:
+    async def start(
+        self, cli: str, *, owner: str | None = None, title: str = "", active: bool = True, recorded: bool = True
+    ) -> Conversation:
         """See beside.Conversations.start."""
         at = now()
         made = Conversation(
             f"{BOOKKEEPING}{uuid.uuid4()}", known.named(cli).name, owner or DEFAULT_OWNER, title, "", at, at
         )
-        await self._core.hub.settled(self._records.use(made))
+        await self._core.hub.settled(self._records.use(made, recorded=recorded))
         if active:
             await self.activate(cli, made.id, owner=owner)
         return await self.get(made.id, owner=owner)

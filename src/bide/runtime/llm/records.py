@@ -71,11 +71,11 @@ class Records:
         """Record an answer, and the conversation that it named wherever a request for it is on record."""
         owed = await self._core.hub.settled(self.kept.finish(answer, ended_at))
         if said is not None and (recorded or owed):
-            self.use(said)
+            self.use(said, recorded=True)
         if self._passing is not None:
             owed = self._passing.finish(answer, ended_at).result()
             if said is not None and owed:
-                self._passing.use(said, may_lead=self.kept.active(said.owner, said.cli) is None)
+                self.use(said, recorded=False)
 
     def find(self, correlation_id: str, owner: str | None) -> RequestRow | None:
         """The newest request with this correlation id."""
@@ -93,10 +93,11 @@ class Records:
 
     # Conversations. One that is active on disk goes before one that is in memory, so that a CLI has one at most.
 
-    def use(self, used: Conversation) -> Future[None]:
-        """Record on disk that a conversation was used; the first one of its CLI becomes the active one."""
-        leads = self._passing is None or self._passing.active(used.owner, used.cli) in (None, used.id)
-        return self.kept.use(used, may_lead=leads)
+    def use(self, used: Conversation, *, recorded: bool) -> Future[None]:
+        """Record that a conversation was used, on disk or not; the first one of its CLI becomes the active one."""
+        rows = self.kept if recorded else self._in_memory()
+        leading = [other.active(used.owner, used.cli) for other in self._both() if other is not rows]
+        return rows.use(used, may_lead=all(one in (None, used.id) for one in leading))
 
     def conversations(
         self, owner: str, since: datetime, cli: str | None = None, which: str | None = None
