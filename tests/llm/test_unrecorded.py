@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.llm.conftest import Fakes
 from tests.mcpserver.clients import agent
 from tests.support import homes
@@ -18,6 +19,7 @@ from bide.keeper import folder
 from bide.model.errors import JobNotFound
 from bide.model.llm.answer import Status
 from bide.model.llm.prompt import Parts
+from bide.runtime.local import LocalJobs
 
 OFF, ON = "none", ""
 LOOK = """
@@ -198,6 +200,32 @@ async def test_245_of_a_cli_one_conversation_is_active_on_disk_or_in_memory(jobs
     assert not any((await conversations(jobs)).values())
     assert await jobs.llm.conversations.drop(passing) == 1
     assert await jobs.llm.conversations.drop(cli="claude") == 3
+
+
+async def test_245_if_both_have_an_active_one_it_is_the_one_on_disk(local: Jobs) -> None:
+    assert isinstance(local, LocalJobs)
+    passing = await local.llm.conversations.start("claude", recorded=False)
+    await local.core.hub.settled(local.core.store.llm.use(replace(passing, id="kept")))
+    assert await conversations(local) == {"kept": True, passing.id: False}
+    assert not (await local.llm.conversations.get(passing.id)).active
+
+
+async def test_204_it_is_known_as_well_when_the_database_was_made_anew(home: Path, fakes: Fakes) -> None:
+    record(fakes, OFF)
+    async with homes.local(home) as jobs:
+        asked = await jobs.llm.ask("claude", "hello", correlation_id="mine")
+        await named(jobs, "c-1")
+        for path in home.glob("bide.db*"):
+            path.unlink()
+
+        async def anew() -> bool:
+            await jobs.list()
+            return (home / "bide.db").exists()
+
+        await eventually(anew)
+        assert (await jobs.llm.answer("mine")).job.id == asked.job.id
+        await counted(jobs, 1, "c-1")
+        assert on_disk(home) == ["0"]
 
 
 async def test_204_240_sessions_and_caches_over_mcp_know_such_a_request(
