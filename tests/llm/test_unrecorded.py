@@ -19,6 +19,7 @@ from bide.keeper import folder
 from bide.model.errors import JobNotFound
 from bide.model.llm.answer import Status
 from bide.model.llm.prompt import Parts
+from bide.runtime.llm import records
 from bide.runtime.local import LocalJobs
 
 OFF, ON = "none", ""
@@ -183,6 +184,18 @@ async def test_204_the_next_attempt_of_such_a_request_is_not_recorded_either(hom
         assert (await jobs.llm.answer("mine")).job.id == asked.answer.job.id
         await counted(jobs, 1, "c-1")
     assert on_disk(home) == ["0"]
+
+
+async def test_204_the_newest_of_such_requests_are_known(
+    local: Jobs, fakes: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "REMEMBERED", 1)
+    record(fakes, OFF)
+    for word in ("one", "two"):
+        await local.llm.ask("claude", word, correlation_id=word)
+    assert (await local.llm.answer("two")).text == "you said: two"
+    with pytest.raises(JobNotFound):
+        await local.llm.answer("one")
 
 
 async def test_245_of_a_cli_one_conversation_is_active_on_disk_or_in_memory(jobs: Jobs) -> None:
