@@ -72,6 +72,15 @@ async def test_without_grace_nothing_is_forced_and_what_survives_is_said(jobs: J
     assert ended(killed.job).end.reason is Reason.KILLED
 
 
+async def test_what_it_begins_while_it_is_told_to_end_is_told_once_it_has_ended(jobs: Jobs) -> None:
+    job = await up(jobs, "trap 'sleep 1000 & exit 3' TERM; echo up; sleep 1000 & wait")
+    with anyio.fail_after(20):
+        killed = await jobs.kill(job, grace=timedelta(seconds=60))
+    assert killed.verified_empty
+    assert ended(killed.job).end.exit_code == 3
+    assert ended(killed.job).end.survivors == ()
+
+
 async def test_a_double_fork_with_a_session_of_its_own_is_reached(jobs: Jobs, tmp_path: Path) -> None:
     """Checklist 257."""
     file = tmp_path / "pid"

@@ -17,8 +17,11 @@ static void intend(const char *reason, const char *by) {
     snprintf(k.by, sizeof k.by, "%s", by);
 }
 
+static struct tree reached; /* by the signal of the kill in progress */
+
 static void kill_send(void) {
-    k.kill.signalled = tree_signal(k.kill.sig, true);
+    tree_free(&reached);
+    k.kill.signalled = tree_signal(k.kill.sig, true, &reached);
     k.kill.sent = true;
     record_live();
 }
@@ -74,7 +77,13 @@ void kill_step(void) {
         k.kill.hard = true;
         k.kill.give_up_at = now + SURE_MS;
     }
-    if (k.kill.hard) tree_signal(SIGKILL, k.replacing);
+    if (k.kill.hard) {
+        tree_free(&reached);
+        tree_signal(SIGKILL, k.replacing, &reached);
+    } else if (k.leader_done && !k.replacing) {
+        /* What it began while it was told to end. Before it has ended that may be how it ends well. */
+        k.kill.signalled += tree_signal(k.kill.sig, false, &reached);
+    }
     if (k.kill.give_up_at && now >= k.kill.give_up_at) kill_done();
 }
 

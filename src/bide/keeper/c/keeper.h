@@ -43,6 +43,7 @@ struct proc {
     i64 ticks; /* start time: with the pid it names a process for ever */
     char state;
     int threads;
+    bool ending; /* it does nothing more, and is not quite gone */
     i64 cpu_ticks, rss_pages;
     pid_t session;
     char comm[COMM];
@@ -141,7 +142,7 @@ bool stdin_pending(void);
 bool proc_read(pid_t pid, struct proc *out);
 void tree_collect(struct tree *tree, bool thorough);
 void tree_free(struct tree *tree);
-int tree_signal(int sig, bool thorough);
+int tree_signal(int sig, bool thorough, struct tree *known);
 bool tree_signal_one(const struct proc *p, int sig);
 i64 io_read_file(const char *path, i64 *written);
 size_t slurp(const char *path, char *buffer, size_t room);

@@ -120,6 +120,10 @@ static void put_state(struct text *t) {
 static void put_tree(struct text *t, const char *key, bool thorough) {
     struct tree tree = {0};
     tree_collect(&tree, thorough);
+    int living = 0;
+    for (int i = 0; i < tree.n; i++)
+        if (!tree.at[i].ending) tree.at[living++] = tree.at[i];
+    tree.n = living;
     put(t, ",\"%s_count\":%d,\"%s\":[", key, tree.n, key);
     for (int i = 0, shown = 0; i < tree.n && t->n < sizeof t->at - 512; i++, shown++) {
         put(t, "%s{\"pid\":%d,\"start_ticks\":%lld", shown ? "," : "", tree.at[i].pid, (long long)tree.at[i].ticks);

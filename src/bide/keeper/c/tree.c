@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { EXITING = 4 }; /* PF_EXITING of the kernel, in field 9 of /proc/PID/stat */
+
 size_t slurp(const char *path, char *buffer, size_t room) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t have = 0;
@@ -36,13 +38,15 @@ bool proc_read(pid_t pid, struct proc *out) {
     if (n >= COMM) n = COMM - 1;
     memcpy(out->comm, open + 1, n);
     int session = 0, threads = 0;
+    unsigned flags = 0;
     unsigned long utime = 0, stime = 0;
     long long cutime = 0, cstime = 0, start = 0, rss = 0;
-    if (sscanf(close + 2, "%c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lld %lld %*d %*d %d %*d %lld %*u %lld",
-               &out->state, &session, &utime, &stime, &cutime, &cstime, &threads, &start, &rss) < 8)
+    if (sscanf(close + 2, "%c %*d %*d %d %*d %*d %u %*u %*u %*u %*u %lu %lu %lld %lld %*d %*d %d %*d %lld %*u %lld",
+               &out->state, &session, &flags, &utime, &stime, &cutime, &cstime, &threads, &start, &rss) < 9)
         return false;
     out->session = session;
     out->threads = threads;
+    out->ending = (flags & EXITING) && threads < 2;
     out->ticks = start;
     out->cpu_ticks = (i64)(utime + stime) + cutime + cstime;
     out->rss_pages = rss;
@@ -166,11 +170,23 @@ static bool reach(const struct proc *p, int sig) {
     return sent;
 }
 
-int tree_signal(int sig, bool thorough) {
+/* One that runs another program by now is not: a shell's child forgets between fork and exec what it was told. */
+static bool knows(const struct tree *tree, const struct proc *p) {
+    for (int i = 0; i < tree->n; i++) {
+        const struct proc *known = &tree->at[i];
+        if (known->pid == p->pid && known->ticks == p->ticks) return strcmp(known->comm, p->comm) == 0;
+    }
+    return false;
+}
+
+/* Signals the processes of the job that are not known, which then are; returns how many. */
+int tree_signal(int sig, bool thorough, struct tree *known) {
     struct tree tree = {0};
     int sent = 0;
     tree_collect(&tree, thorough);
-    for (int i = 0; i < tree.n; i++) sent += reach(&tree.at[i], sig);
-    tree_free(&tree);
+    for (int i = 0; i < tree.n; i++)
+        if (!knows(known, &tree.at[i])) sent += reach(&tree.at[i], sig);
+    tree_free(known);
+    *known = tree;
     return sent;
 }
