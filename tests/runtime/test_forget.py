@@ -1,5 +1,6 @@
 """`forget`: gone for good, and said so."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.support.gates import Gate
 import bide
 from bide.api import Jobs
 from bide.model.errors import JobActive, JobForgotten, JobNotFound
+from bide.runtime.local import LocalJobs
 
 
 async def test_a_forgotten_job_leaves_nothing_but_that_it_was_forgotten(jobs: Jobs, home: Path) -> None:
@@ -26,6 +28,26 @@ async def test_a_forgotten_job_leaves_nothing_but_that_it_was_forgotten(jobs: Jo
             await jobs.read(ref)
         assert said.value.code == "job_forgotten"
     assert (await jobs.list()).jobs == ()
+
+
+async def test_one_that_is_forgotten_while_it_is_looked_up_is_said_to_be(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bide.local(home) as jobs:
+        assert isinstance(jobs, LocalJobs)
+        job = (await jobs.run("true")).job.id
+        store = jobs.core.store
+        resolve = store.resolve
+
+        def resolved(ref: str, owner: str | None) -> str | None:
+            found = resolve(ref, owner)
+            store.past.forget([job], datetime.now(UTC), "as asked").result()
+            return found
+
+        monkeypatch.setattr(store, "resolve", resolved)
+        await jobs.core.settled()
+        with pytest.raises(JobForgotten):
+            await jobs.get(job)
 
 
 async def test_a_forgotten_name_can_be_used_again(jobs: Jobs) -> None:

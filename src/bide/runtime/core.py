@@ -69,17 +69,17 @@ class Core:
         if live is not None:
             return live.job
         job_id = self.store.resolve(ref, None)
-        if job_id is None:
-            tombstone = self.store.tombstone(ref)
-            if tombstone is not None:
-                at, why = tombstone
-                raise JobForgotten(job=ref, at=stamp(at) or "", why=why or "as asked")
+        if job_id is not None:
+            live = self.keeping.table.live.get(job_id)
+            job = live.job if live is not None else self.store.get(job_id)
+            if job is not None:
+                return job
+        # Not there, or no longer: it may have been forgotten since its id was looked up.
+        tombstone = self.store.tombstone(job_id or ref)
+        if tombstone is None:
             raise JobNotFound(job=ref)
-        live = self.keeping.table.live.get(job_id)
-        job = live.job if live is not None else self.store.get(job_id)
-        if job is None:
-            raise JobNotFound(job=ref)
-        return job
+        at, why = tombstone
+        raise JobForgotten(job=ref, at=stamp(at) or "", why=why or "as asked")
 
     def _active_named(self, ref: str) -> Live | None:
         """The newest active job of this name. The rows may lag behind: an end is told as soon as its folder has it."""
