@@ -40,6 +40,7 @@ from bide.runtime.llm.recording import FOLDER, Recorder
 from bide.runtime.llm.records import Records
 from bide.runtime.llm.retrying import Retrying
 from bide.runtime.llm.worktrees import Worktrees
+from bide.runtime.place import write_whole
 from bide.runtime.readiness import until
 
 _SHOWN = 120
@@ -183,11 +184,7 @@ def _with_schema(core: Core, asked: Ask) -> tuple[Ask, dict[str, bytes]]:
 def _write(files: Mapping[str, bytes]) -> None:
     for path, data in files.items():
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(fd, data)
-        finally:
-            os.close(fd)
+        write_whole(path, data, sync=False)
 
 
 def _facts(asked: Ask, prompt: Prompt, command: Command, files: tuple[str, ...]) -> AskFacts:
