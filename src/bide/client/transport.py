@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _TRIES = 5
 _KEPT = 32
-_RECEIVE = 256 * 1024
+_RECEIVE = 64 * 1024
+"""More would be mapped and unmapped for every answer."""
 ASKER: ContextVar[str] = ContextVar("asker", default="")
 """Whose answers these are, where that is not said by the environment."""
 
