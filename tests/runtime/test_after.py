@@ -47,7 +47,7 @@ async def test_what_it_waits_for_is_said_also_where_the_disk_is_faster_than_we_a
 
         def inserted(*given: Any) -> Future[Job]:
             done = insert(*given)
-            done.result()
+            store.barrier().result()  # not at the end of this turn, but within it
             return done
 
         monkeypatch.setattr(store, "insert", inserted)

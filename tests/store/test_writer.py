@@ -76,6 +76,40 @@ def test_writes_asked_for_together_are_one_commit(
     assert statements.count("COMMIT") == 3
 
 
+def test_what_is_asked_for_in_one_turn_of_a_loop_is_one_commit(writer: Writer, connection: sqlite3.Connection) -> None:
+    statements: list[str] = []
+    connection.set_trace_callback(statements.append)
+    ends: list[Callable[[], None]] = []
+    writer.at_end_of_turn = ends.append
+    writes = [writer.submit(number(n), with_turn=True) for n in range(20)]
+    assert len(ends) == 1
+    assert not writer.idle
+    ends[0]()
+    assert [write.result() for write in writes] == list(range(20))
+    writer.submit(number(20), with_turn=True)
+    assert len(ends) == 2
+    writer.close()
+    assert statements.count("COMMIT") == 2
+    assert numbers(connection) == list(range(21))
+    ends[1]()
+
+
+def test_what_cannot_wait_for_the_end_of_a_turn_is_done_after_what_was_asked_for_before(
+    writer: Writer, connection: sqlite3.Connection
+) -> None:
+    ends: list[Callable[[], None]] = []
+    writer.at_end_of_turn = ends.append
+    before = writer.submit(number(1), with_turn=True)
+    assert writer.submit(numbers).result() == [1]
+    assert before.done()
+    after = writer.submit(number(2), with_turn=True)
+    ends[0]()
+    assert after.result() == 2
+    for late in ends[1:]:
+        late()
+    assert numbers(connection) == [1, 2]
+
+
 def test_one_failing_write_among_many_fails_alone(
     writer: Writer, connection: sqlite3.Connection, gate: threading.Event
 ) -> None:

@@ -87,30 +87,29 @@ def _fifos(job: Job) -> list[str]:
 
 def _spec(job: Job, orders: Orders) -> bytes:
     spec, limits = job.spec, job.spec.limits
-    enforced = dict(spec.enforced)
-    records: dict[str, object] = {
-        "cwd": spec.cwd,
-        "umask": orders.umask,
-        "nofile": orders.nofile,
-        "stdin": int(spec.stdin),
-        "pty": int(spec.pty),
-        "merge": int(spec.merge),
-        "fence": int(spec.fence),
-        "timeout_ms": _ms(limits.timeout),
-        "idle_ms": _ms(limits.idle),
-        "idle_cpu": int(limits.idle_needs_no_cpu),
-        "grace_ms": _ms(limits.grace),
-        "cap": limits.output_bytes,
-        "cap_kills": int(limits.on_output_cap == "kill"),
-        "memory_sampled": limits.memory_bytes if enforced.get("memory") == "sampled" else 0,
-        "pids_sampled": limits.pids if enforced.get("pids") == "sampled" else 0,
-    }
-    parts = [f"{key}={value}" for key, value in records.items()]
+    sampled = [name for name, means in spec.enforced if means == "sampled"]
+    parts = [
+        f"cwd={spec.cwd}",
+        f"umask={orders.umask}",
+        f"nofile={orders.nofile}",
+        f"stdin={spec.stdin:d}",
+        f"pty={spec.pty:d}",
+        f"merge={spec.merge:d}",
+        f"fence={spec.fence:d}",
+        f"timeout_ms={_ms(limits.timeout)}",
+        f"idle_ms={_ms(limits.idle)}",
+        f"idle_cpu={limits.idle_needs_no_cpu:d}",
+        f"grace_ms={_ms(limits.grace)}",
+        f"cap={limits.output_bytes}",
+        f"cap_kills={limits.on_output_cap == 'kill':d}",
+        f"memory_sampled={limits.memory_bytes if 'memory' in sampled else 0}",
+        f"pids_sampled={limits.pids if 'pids' in sampled else 0}",
+    ]
     for key, values in orders.groups.items():
         parts += [f"{key}={value}" for value in values]
-    env = [f"{key}={value}" for key, value in orders.env.items()]
+    env = list(map("=".join, orders.env.items()))
     for key, values in (("starter", orders.starter), ("argv", spec.argv), ("env", env)):
-        parts += [f"{key}={len(values)}", *values]
+        parts += (f"{key}={len(values)}", *values)
     first = f"v=1\0marker={MARKER}={job.id}\0boot={orders.boot}\0job=".encode()
     return first + jsontext.encode(job_to_json(job)) + b"\0" + os.fsencode("\0".join(parts)) + b"\0"
 

@@ -144,6 +144,24 @@ def end_from_json(body: Json) -> End:
     )
 
 
+_OF_NO_PHASE: Json = {
+    "started_at": None,
+    "ended_at": None,
+    "pid": None,
+    "waiting": None,
+    "input": None,
+    "stalled": False,
+    "paused": False,
+    "queue": None,
+    "status": None,
+    **dict.fromkeys(("ports", "ready", "ready_at", "successor", "gave_up")),
+    **dict.fromkeys(("exit_code", "signal", "reason", "by", "error", "errno", "duration_ms", "usage", "output")),
+    "missing_bytes": 0,
+    "taken_over": 0,
+}
+"""What is so until a job has begun, or is over."""
+
+
 def job_to_json(job: Job) -> Json:
     """A job, flat, as every door shows it."""
     body: Json = {
@@ -159,20 +177,8 @@ def job_to_json(job: Job) -> Json:
         "seen": job.seen,
         "output_dropped_at": stamp(job.output_dropped_at),
         "created_at": stamp(job.created_at),
-        "started_at": None,
-        "ended_at": None,
-        "pid": None,
-        "waiting": None,
-        "input": None,
+        **_OF_NO_PHASE,
         "alive": [],
-        "stalled": False,
-        "paused": False,
-        "queue": None,
-        "status": None,
-        **dict.fromkeys(("ports", "ready", "ready_at", "successor", "gave_up")),
-        **dict.fromkeys(("exit_code", "signal", "reason", "by", "error", "errno", "duration_ms", "usage", "output")),
-        "missing_bytes": 0,
-        "taken_over": 0,
         "survivors": [],
         **spec_to_json(job.spec),
     }

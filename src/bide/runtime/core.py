@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import anyio
 from msgspec.structs import replace
 
 from bide.keeper import ends, folder, launch, services
@@ -22,7 +20,7 @@ from bide.model.times import stamp
 from bide.runtime import prompts
 from bide.runtime.asking import Asking
 from bide.runtime.home import Home
-from bide.runtime.hub import Bell, Hub
+from bide.runtime.hub import Alarm, Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
 from bide.runtime.places import Places
@@ -135,7 +133,7 @@ class Core:
     async def settled(self) -> None:
         """Return when every move that was told of is in the rows: ends are told first, and written after."""
         if any(live.ended for live in self.keeping.table.live.values()):
-            written = anyio.Event()
+            written = Alarm()
             self.hub.call_soon(written.set)
             await written.wait()
         if not self.store.idle:
@@ -145,19 +143,6 @@ class Core:
         """The same, as far as a full disk lets it be: for who only looks."""
         with contextlib.suppress(DiskFull):
             await self.settled()
-
-
-@contextlib.contextmanager
-def heard(bells: list[Bell]) -> Generator[anyio.Event]:
-    """An event that the next ring of any bell sets: take it before looking, and no ring is missed."""
-    event = anyio.Event()
-    for bell in bells:
-        bell.tell(event)
-    try:
-        yield event
-    finally:
-        for bell in bells:
-            bell.leave(event)
 
 
 def _of_service(facts: Facts, job: Job, path: str) -> Facts:

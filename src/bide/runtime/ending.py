@@ -16,8 +16,8 @@ from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant, Ended
 from bide.model.request import KEY_MAX
 from bide.runtime import forgetting
-from bide.runtime.core import Core, heard, now, size_of
-from bide.runtime.hub import Bell
+from bide.runtime.core import Core, now, size_of
+from bide.runtime.hub import Bell, heard
 from bide.runtime.live import Live
 
 _PATIENCE = 5.0
@@ -64,7 +64,7 @@ async def _ask(core: Core, job: Job, line: str, token: str, bell: Bell) -> None:
     while True:
         live = core.live(job)
         bells = [bell] if live is None else [bell, live.changed]
-        with heard(bells) as event:
+        with heard(bells) as alarm:
             page = folder.read_live(path)
             done = live is None or live.ended
             if page.get("kill") == token and (done or _left(page)):
@@ -79,7 +79,7 @@ async def _ask(core: Core, job: Job, line: str, token: str, bell: Bell) -> None:
                 asked = keeper
             # A keeper about to leave may not hear us any more, and says nothing then.
             with anyio.move_on_after(1.0 if keeper and keeper == asked and not done else 0.05):
-                await event.wait()
+                await alarm.wait()
 
 
 def _left(page: dict[str, Any]) -> set[Descendant]:
@@ -176,8 +176,8 @@ async def command(live: Live, line: str) -> None:
     for _ in range(40):
         if live.ended or folder.command(live.path, line):
             return
-        with heard([live.changed]) as event, anyio.move_on_after(0.05):
-            await event.wait()
+        with heard([live.changed]) as alarm, anyio.move_on_after(0.05):
+            await alarm.wait()
     raise InternalError(detail=f"the keeper of {live.job.id} does not answer")
 
 

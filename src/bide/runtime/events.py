@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from bide.model.event import Event
-from bide.runtime.core import Core, heard
+from bide.runtime.core import Core
+from bide.runtime.hub import heard
 
 _BATCH = 200
 
@@ -28,10 +29,10 @@ class LocalEvents:
 
     async def _follow(self, at: int, wanted: str | None) -> AsyncIterator[Event]:
         while True:
-            with heard([self._core.keeping.events]) as event:
+            with heard([self._core.keeping.events]) as alarm:
                 found = self._core.store.events(at, _BATCH, wanted)
                 if not found:
-                    await event.wait()
+                    await alarm.wait()
             for one in found:
                 at = one.seq
                 yield one

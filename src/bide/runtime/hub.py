@@ -10,63 +10,57 @@ import asyncio  # noqa: TID251 - see docs/decisions/005-anyio.md
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
-
-import anyio
+from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
-class Settable(Protocol):
-    """What a bell sets: an event, or an alarm."""
-
-    def set(self) -> object:
-        """Wake who waits for it."""
-
-
 class Bell:
     """Wakes everybody who waits for a change, once each."""
 
+    __slots__ = ("_alarms",)
+
     def __init__(self) -> None:
         """Nobody waits yet."""
-        self._events: set[Settable] = set()
+        self._alarms: set[Alarm] = set()
 
     def ring(self) -> None:
         """Wake all who wait now."""
-        events, self._events = self._events, set()
-        for event in events:
-            event.set()
+        if self._alarms:
+            alarms, self._alarms = self._alarms, set()
+            for alarm in alarms:
+                alarm.set()
 
-    def tell(self, event: Settable) -> None:
-        """Set this event at the next ring."""
-        self._events.add(event)
+    def tell(self, alarm: Alarm) -> None:
+        """Set this alarm at the next ring."""
+        self._alarms.add(alarm)
 
-    def leave(self, event: Settable) -> None:
-        """No longer set this event."""
-        self._events.discard(event)
+    def leave(self, alarm: Alarm) -> None:
+        """No longer set this alarm."""
+        self._alarms.discard(alarm)
 
 
 class Alarm:
-    """What one task waits for, with a time limit: the loop's own future, which wakes it sooner than an event in a scope."""
+    """What one task waits for: the loop's own future, which costs half of an event, and its time limit a third of a scope."""
 
     __slots__ = ("_future", "_loop")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Not set yet."""
-        self._loop = loop
-        self._future: asyncio.Future[None] = loop.create_future()
+    def __init__(self) -> None:
+        """Not set yet; made where an event loop runs."""
+        self._loop = asyncio.get_running_loop()
+        self._future: asyncio.Future[None] = self._loop.create_future()
 
     def set(self) -> None:
         """Wake who waits for it."""
         if not self._future.done():
             self._future.set_result(None)
 
-    async def wait(self, seconds: float | None) -> None:
+    async def wait(self, seconds: float | None = None) -> None:
         """Return when it is set, or the time is up."""
         timer = None if seconds is None else self._loop.call_later(seconds, self.set)
         try:
@@ -74,6 +68,28 @@ class Alarm:
         finally:
             if timer is not None:
                 timer.cancel()
+
+
+class heard:  # noqa: N801 - reads as the word it is: `with heard(bells) as alarm`
+    """An alarm that the next ring of any bell sets: take it before looking, and no ring is missed."""
+
+    __slots__ = ("_alarm", "_bells")
+
+    def __init__(self, bells: Sequence[Bell]) -> None:
+        """Not told yet."""
+        self._bells = bells
+        self._alarm = Alarm()
+
+    def __enter__(self) -> Alarm:
+        """From here on every ring counts."""
+        for bell in self._bells:
+            bell.tell(self._alarm)
+        return self._alarm
+
+    def __exit__(self, *_: object) -> None:
+        """No longer."""
+        for bell in self._bells:
+            bell.leave(self._alarm)
 
 
 class Hub:
@@ -128,10 +144,6 @@ class Hub:
         except Exception:
             log.exception("something went wrong in the background; going on")
 
-    def alarm(self) -> Alarm:
-        """Something to wait for."""
-        return Alarm(self._loop)
-
     async def quit(self) -> None:
         """End what was spawned, and return when it is over."""
         tasks = list(self._tasks)
@@ -143,9 +155,9 @@ class Hub:
     async def settled(self, future: Future[T]) -> T:
         """The result of a write, once it is committed."""
         if not future.done():
-            event = anyio.Event()
-            future.add_done_callback(lambda _: self.call_soon(event.set))
-            await event.wait()
+            alarm = Alarm()
+            future.add_done_callback(lambda _: self.call_soon(alarm.set))
+            await alarm.wait()
         return future.result()
 
     def close(self) -> None:

@@ -30,8 +30,8 @@ class Moving:
     def __init__(self, home: Home, store: Store, hub: Hub) -> None:
         """Nothing is active yet."""
         self.home: Home = home
-        self.store: Store = store
         self.hub: Hub = hub
+        self.use(store)
         self.table: Table = Table()
         self.events: Bell = Bell()
         self.renew: Callable[[], None] = lambda: None
@@ -58,6 +58,11 @@ class Moving:
         """What takes over what a run left in its session; if True, it calls `end` when that is on disk."""
         self._renewed = 0.0
         self._unstored: list[tuple[Live, Ended]] = []
+
+    def use(self, store: Store) -> None:
+        """Keep the rows in this database from now on."""
+        self.store: Store = store
+        store.go_with(self.hub.call_soon)
 
     def committed(self, live: Live) -> None:
         """The row is on disk, so the folder may go where such folders are; or it cannot be, and the job must not be."""

@@ -22,7 +22,8 @@ from bide.model.pacing import GATHER_SECONDS, Pace, last_lines
 from bide.model.phase import Running
 from bide.runtime import starting
 from bide.runtime.consumers import Consumers
-from bide.runtime.core import Core, heard, now, size_of
+from bide.runtime.core import Core, now, size_of
+from bide.runtime.hub import heard
 from bide.runtime.live import Live
 from bide.runtime.reading import LineScanner, kept, watching
 
@@ -133,10 +134,10 @@ class _Noticing:
             while not live.ended:
                 # What comes within a moment is told together.
                 await anyio.sleep(max(GATHER_SECONDS, pace.wait(time.monotonic())))
-                with heard([live.output, live.changed]) as event:
+                with heard([live.output, live.changed]) as alarm:
                     found = [(scanner.stream, list(scanner.lines(live.job))) for scanner in scanners]
                     if not any(lines for _, lines in found):
-                        await event.wait()
+                        await alarm.wait()
                         continue
                 lines = [line for _, some in found for line in some]
                 if wants_error:

@@ -21,6 +21,7 @@ from bide.model.request import check_owner
 from bide.runtime.consumers import SINK, Consumers
 from bide.runtime.core import Core, now
 from bide.runtime.extracts import Known, told_of
+from bide.runtime.hub import heard
 from bide.runtime.sound import with_sound_store
 
 LIMIT = 250
@@ -71,19 +72,13 @@ class LocalOutbox:
             raise BadRequest(detail="a timeout cannot be negative; 0 answers at once, null waits for ever")
         until = None if timeout is None else time.monotonic() + timeout.total_seconds()
         wanted = _Wanted(least, known)
-        bell = self.core.keeping.events
         while True:
-            # Told of before looking, so that no ring is missed.
-            alarm = self.core.hub.alarm()
-            bell.tell(alarm)
-            try:
+            with heard([self.core.keeping.events]) as alarm:
                 message = await self._take(consumer, carrier, limit, room, wanted)
                 left = None if until is None else until - time.monotonic()
                 if message.items or (left is not None and left <= 0):
                     return message
                 await alarm.wait(left)
-            finally:
-                bell.leave(alarm)
 
     async def _take(self, consumer: str, carrier: str, limit: int, room: int, wanted: _Wanted) -> Message:
         await self.written()

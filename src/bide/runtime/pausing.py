@@ -9,8 +9,9 @@ import anyio
 from bide.keeper import folder
 from bide.model.errors import InternalError, JobEnded, JobQueued
 from bide.model.phase import Ended
-from bide.runtime.core import Core, heard
+from bide.runtime.core import Core
 from bide.runtime.ending import command
+from bide.runtime.hub import heard
 from bide.runtime.live import Live
 
 _PATIENCE = 5.0
@@ -42,7 +43,7 @@ async def _done(live: Live, what: str, token: str) -> None:
         await command(live, f"{what} {token}")
         with anyio.move_on_after(_ASK_AGAIN):
             while not live.ended:
-                with heard([live.changed]) as event:
+                with heard([live.changed]) as alarm:
                     if folder.read_live(live.path).get("pause") == token:
                         return
-                    await event.wait()
+                    await alarm.wait()

@@ -13,8 +13,9 @@ from bide.model.errors import BadRequest, JobEnded, JobNotFound, QuestionClosed,
 from bide.model.phase import Ended
 from bide.model.question import ID_PATTERN, Answered, Policy, Posed, Question, State, Value, Via, checked, refused
 from bide.runtime import answering, prompts
-from bide.runtime.core import Core, heard, now
+from bide.runtime.core import Core, now
 from bide.runtime.ending import who
+from bide.runtime.hub import heard
 from bide.runtime.live import Live
 from bide.runtime.questionlife import QuestionLife
 from bide.runtime.sound import with_sound_store
@@ -67,10 +68,10 @@ class LocalQuestions:
         id_ = _put(self._find(question)).id
         with anyio.move_on_after(None if timeout is None else timeout.total_seconds()):
             while True:
-                with heard([self.core.asking.closed]) as event:
+                with heard([self.core.asking.closed]) as alarm:
                     if not self.core.asking.is_open(id_) and not await self._life.reopened(id_):
                         break
-                    await event.wait()
+                    await alarm.wait()
         return self._life.with_secret(self._life.row(id_).posed)
 
     @with_sound_store
@@ -91,10 +92,10 @@ class LocalQuestions:
         wanted = None if job is None else self.core.find(job).id
         with anyio.move_on_after(None if timeout is None else timeout.total_seconds()):
             while known is not None:
-                with heard([self.core.asking.changed]) as event:
+                with heard([self.core.asking.changed]) as alarm:
                     if {one.id for one in self._open(owner, wanted)} != set(known):
                         break
-                    await event.wait()
+                    await alarm.wait()
         return self._open(owner, wanted)
 
     def _open(self, owner: str | None, wanted: str | None) -> tuple[Posed, ...]:

@@ -8,7 +8,7 @@ import anyio
 
 from bide.keeper import services
 from bide.model.phase import Queued, Running
-from bide.runtime.core import heard
+from bide.runtime.hub import heard
 from bide.runtime.live import Live
 
 
@@ -28,7 +28,7 @@ async def ready_or_ended(live: Live) -> None:
 async def until(live: Live, condition: Callable[[], bool]) -> None:
     """Return when the condition holds; it is looked at whenever something changes."""
     while True:
-        with heard([live.changed]) as event:
+        with heard([live.changed]) as alarm:
             if condition():
                 return
-            await event.wait()
+            await alarm.wait()

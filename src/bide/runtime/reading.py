@@ -15,7 +15,8 @@ from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.output import Match, Slice, Stream, last_lines_start
 from bide.model.phase import Ended, Kept
-from bide.runtime.core import Core, heard, size_of
+from bide.runtime.core import Core, size_of
+from bide.runtime.hub import heard
 from bide.runtime.live import Live
 from bide.runtime.pattern import Pattern
 
@@ -107,10 +108,10 @@ async def read(
         return found
     with anyio.move_on_after(follow.total_seconds()), watching(live), core.watches.watching([job]):
         while not found.data and not live.ended:
-            with heard([live.output, live.changed]) as event:
+            with heard([live.output, live.changed]) as alarm:
                 found = slice_at(core, live.job, stream, start, limit)
                 if not found.data and not live.ended:
-                    await event.wait()
+                    await alarm.wait()
     core.seen.mark(live.job)
     return found if found.data else slice_at(core, live.job, stream, start, limit)
 

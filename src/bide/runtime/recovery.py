@@ -98,7 +98,8 @@ def renew(home: Home, keeping: Keeping, *, damaged: bool) -> None:
     """Another database, from the job folders and the active jobs, in place of one that was deleted or is damaged."""
     if damaged:
         _set_aside(home, "it is damaged")
-    old, keeping.store = keeping.store, open_store(home)
+    old = keeping.store
+    keeping.use(open_store(home))
     old.close()
     keeping.store.add([live.job for live in keeping.table.live.values() if not live.doomed])
     keeping.renewed()

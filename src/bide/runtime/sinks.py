@@ -28,7 +28,8 @@ from bide.model.waiting import Mode
 from bide.model.words import ended_how
 from bide.runtime import ending, starting, waiting, webhook
 from bide.runtime.consumers import OWN, SINK
-from bide.runtime.core import heard, now
+from bide.runtime.core import now
+from bide.runtime.hub import heard
 from bide.runtime.outbox import LIMIT, ROOM, LocalOutbox
 
 log = logging.getLogger(__name__)
@@ -59,11 +60,11 @@ class _Sink:
         """Hand over what is due, as it becomes due."""
         await self._resume()
         while True:
-            with heard([self._core.keeping.events]) as event:
+            with heard([self._core.keeping.events]) as alarm:
                 due = await self._due()
                 if not due:
                     with anyio.move_on_after(self._until_retry()):
-                        await event.wait()
+                        await alarm.wait()
                     continue
             await anyio.sleep(gathered_for((one for one, _ in due), self._settings.gather).total_seconds())
             found = (await self._due())[:LIMIT]

@@ -9,6 +9,7 @@ import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from functools import cache
 
 import anyio
@@ -34,6 +35,7 @@ from bide.runtime.reading import tail
 from bide.store.faults import DatabaseCorrupt
 
 _START_SECONDS = 30
+_NO_DEADLINE = nullcontext()
 
 
 async def run(core: Core, request: Request) -> Ran:
@@ -41,7 +43,9 @@ async def run(core: Core, request: Request) -> Ran:
     request = lineage.owned(core, entering.owned(core, request))
     joined = earlier(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
-    with core.watches.awaiting(None if request.background else live):
+    if request.background or live is None:
+        return await answer(core, request, live, joined)
+    with core.watches.awaiting(live):
         return await answer(core, request, live, joined)
 
 
@@ -258,8 +262,7 @@ async def answer(core: Core, request: Request, live: Live | None, joined: Job | 
         return Ran(job=core.with_facts(job) if live is not None and live.held else job, joined=joined is not None)
     deferred = False
     if live is not None:
-        seconds = None if request.deadline is None else request.deadline.total_seconds()
-        with anyio.move_on_after(seconds):
+        with _NO_DEADLINE if request.deadline is None else anyio.move_on_after(request.deadline.total_seconds()):
             if request.service is None:
                 await readiness.until(live, lambda: live.ended)
             else:

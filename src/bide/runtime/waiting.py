@@ -18,7 +18,8 @@ from bide.model.job import Job
 from bide.model.output import Match, Stream
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited, check_wait, is_over
-from bide.runtime.core import Core, heard
+from bide.runtime.core import Core
+from bide.runtime.hub import heard
 from bide.runtime.live import Live
 from bide.runtime.pattern import Pattern
 from bide.runtime.readiness import is_ready
@@ -53,22 +54,22 @@ class _Wait:
 
     async def ended(self) -> None:
         while True:
-            with heard([live.changed for live in self.lives]) as event:
+            with heard([live.changed for live in self.lives]) as alarm:
                 if is_over(self.now(), self.over):
                     return
-                await event.wait()
+                await alarm.wait()
 
     async def log(self, wanted: Pattern) -> str:
         """What came first. Whatever ended was looked at to its last line before that counts."""
         scanners = [(job, LineScanner(self.core, stream)) for job in self.jobs for stream in Stream]
         while True:
-            with heard([bell for live in self.lives for bell in (live.output, live.changed)]) as event:
+            with heard([bell for live in self.lives for bell in (live.output, live.changed)]) as alarm:
                 over = is_over(self.now(), self.over)
                 if await anyio.to_thread.run_sync(self._scan, scanners, wanted, abandon_on_cancel=True):
                     return "log"
                 if over:
                     return "ended"
-                await event.wait()
+                await alarm.wait()
 
     def _scan(self, scanners: list[tuple[Job, LineScanner]], wanted: Pattern) -> bool:
         now = {job.id: job for job in self.now()}
@@ -83,25 +84,25 @@ class _Wait:
         while True:
             before = self._sizes()
             with anyio.move_on_after(seconds) as scope:
-                with heard([live.output for live in self.lives]) as event:
-                    await event.wait()
+                with heard([live.output for live in self.lives]) as alarm:
+                    await alarm.wait()
             if scope.cancelled_caught and self._sizes() == before:
                 return
 
     async def input(self, *, asked: bool) -> None:
         while True:
-            with heard([live.changed for live in self.lives]) as event:
+            with heard([live.changed for live in self.lives]) as alarm:
                 now = [self.core.with_facts(job).facts for job in self.now()]
                 if any(facts is not None and facts.waiting is not None for facts in now) is asked:
                     return
-                await event.wait()
+                await alarm.wait()
 
     async def question(self, but: tuple[str, ...]) -> None:
         while True:
-            with heard([live.changed for live in self.lives]) as event:
+            with heard([live.changed for live in self.lives]) as alarm:
                 if any(row.posed.id not in but for job in self.jobs for row in self.core.asking.of(job.id)):
                     return
-                await event.wait()
+                await alarm.wait()
 
     def check_services(self) -> None:
         for job in self.jobs:
@@ -113,11 +114,11 @@ class _Wait:
     async def ready(self) -> None:
         enough = all if self.mode is Mode.ALL else any
         while True:
-            with heard([live.changed for live in self.lives]) as event:
+            with heard([live.changed for live in self.lives]) as alarm:
                 ready = {live.job.id for live in self.lives if is_ready(live)}
                 if enough(job.id in ready for job in self.jobs):
                     return
-                await event.wait()
+                await alarm.wait()
 
     def _sizes(self) -> list[int]:
         return [kept(self.core, job, stream).size for job in self.now() for stream in Stream]

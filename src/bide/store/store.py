@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,10 @@ class Store:
         """Whether no write is pending."""
         return self._writer.idle
 
+    def go_with(self, at_end_of_turn: Callable[[Callable[[], None]], object]) -> None:
+        """Ask for the moves of jobs once per turn of an event loop, which must not wait for one of them itself."""
+        self._writer.at_end_of_turn = at_end_of_turn
+
     def insert(self, job: Job, before: Callable[[], None] | None = None) -> Future[Job]:
         """Record a queued job; the job recorded, or the earlier one if its owner has used its key before.
 
@@ -118,17 +123,19 @@ class Store:
                 before()
             return moves.insert(connection, job, values)
 
-        return self._writer.submit(act, refusals=moves.REFUSALS)
+        return self._writer.submit(act, refusals=moves.REFUSALS, with_turn=True)
 
     def start(self, job: str, started_at: datetime, pid: int) -> Future[bool]:
         """Move a queued job to running; False if it is not queued."""
         values: Values = {"id": job, **phase_values(Running(started_at, pid))}
-        return self._writer.submit(lambda connection: moves.move(connection, "start_job", values), lazy=True)
+        act = partial(moves.move, query="start_job", values=values)
+        return self._writer.submit(act, lazy=True, with_turn=True)
 
     def end(self, job: str, ended: Ended, *, seen: bool = False, told: Sequence[Announcement] = ()) -> Future[bool]:
         """Move a queued or running job to ended; False if it is neither. The first end stays; `told` goes with it."""
         values: Values = {"id": job, **phase_values(ended, seen=seen)}
-        return self._writer.submit(lambda connection: moves.move(connection, "end_job", values, told), lazy=True)
+        act = partial(moves.move, query="end_job", values=values, told=told)
+        return self._writer.submit(act, lazy=True, with_turn=True)
 
     def forget(self, job: str, at: datetime, why: str = "") -> Future[bool]:
         """Replace an ended job by a tombstone; False if there is no ended job with this id."""

@@ -1,5 +1,8 @@
 """The one thread that writes: it commits together what was asked for meanwhile, and answers after the commit.
 
+What a runtime asks for in one turn of its event loop is asked for together, at the end of the turn: a commit costs the same
+for one and for twenty, and until then the interpreter is the loop's own.
+
 Writes that repeat what a job's folder already says (a start, an end) are *lazy*: they wait a moment for company, and a
 transaction of nothing else is not synced. A crash of ours loses none of them, a power cut at most those, and the folder
 has them.
@@ -18,10 +21,6 @@ from bide.store.faults import fault
 
 BATCH = 256
 _LINGER = 0.003
-_CROWD = 4
-"""So many writes at once are a crowd: the next ones are as many, …"""
-_GATHER = 0.004
-"""… and a commit costs the same for one and for twenty."""
 
 T = TypeVar("T")
 
@@ -83,13 +82,15 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self._queue: SimpleQueue[_Write[Any] | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[_Write[Any]] | None] = SimpleQueue()
+        self._turn: list[_Write[Any]] = []
         self._lock = threading.Lock()
         self._asked = 0
         self._done = 0
         self._closed = False
-        self._closing = threading.Event()
         self._full = True
+        self.at_end_of_turn: Callable[[Callable[[], None]], object] | None = None
+        """Has something done at the end of the event loop's turn; without one, everything is asked for at once."""
         self._thread = threading.Thread(target=self._work, name="bide-store", daemon=True)
         self._thread.start()
 
@@ -104,26 +105,41 @@ class Writer:
         *,
         lazy: bool = False,
         refusals: tuple[type[Exception], ...] = (),
+        with_turn: bool = False,
     ) -> Future[T]:
         """Do `act` in the next transaction; the future has its result when that is on disk (lazy: in the system's hands).
 
         An exception of `act` undoes it alone; one of its `refusals` has nothing to undo. A failing commit fails everything
-        in it.
+        in it. What goes `with_turn` must not be waited for by the loop's own thread.
         """
         write = _Write(act, lazy=lazy, refusals=refusals)
         with self._lock:
             if self._closed:
                 raise RuntimeError("the store is closed")
             self._asked += 1
-            self._queue.put(write)
+            self._turn.append(write)
+            if not with_turn or self.at_end_of_turn is None:
+                self._put_turn()
+            elif len(self._turn) == 1:
+                self.at_end_of_turn(self._end_turn)
         return write.future
+
+    def _end_turn(self) -> None:
+        with self._lock:
+            self._put_turn()
+
+    def _put_turn(self) -> None:
+        """The order is that of asking, so what waits for the end of the turn goes first."""
+        if self._turn:
+            self._queue.put(self._turn)
+            self._turn = []
 
     def close(self) -> None:
         """Finish what was asked for and take no more."""
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._closing.set()
+                self._put_turn()
                 self._queue.put(None)
         self._thread.join()
 
@@ -135,12 +151,8 @@ class Writer:
                 write.settle(failure, self._path)
 
     def _batches(self) -> Iterator[list[_Write[Any]]]:
-        """What is queued, at most BATCH at a time, until the queue is closed. Who comes in a crowd waits for more of it."""
-        crowded = False
-        while (write := self._queue.get()) is not None:
-            if crowded:
-                self._closing.wait(_GATHER)
-            batch = [write]
+        """What is queued, about BATCH at a time, until the queue is closed."""
+        while (batch := self._queue.get()) is not None:
             while len(batch) < BATCH and (not self._queue.empty() or batch[-1].lazy):
                 try:
                     following = self._queue.get(timeout=_LINGER)
@@ -149,8 +161,7 @@ class Writer:
                 if following is None:
                     yield batch
                     return
-                batch.append(following)
-            crowded = len(batch) >= _CROWD
+                batch += following
             yield batch
 
     def _commit(self, batch: list[_Write[Any]]) -> Exception | None:

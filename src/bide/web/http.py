@@ -61,7 +61,7 @@ class HttpRequest:
     @property
     def owner(self) -> str:
         """Whose client asks, if it says so."""
-        return unquote(self.header(b"bide-owner"))
+        return unquote(self.header(b"bide-owner")) if b"bide-owner" in self.headers else ""
 
     def header(self, name: bytes) -> str:
         """A header's value; empty if it is not there."""

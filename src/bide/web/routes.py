@@ -119,6 +119,8 @@ class Routes:
             await _fail(reply, InternalError(detail=str(error)))
 
     def _match(self, request: HttpRequest) -> tuple[Handler, str]:
+        if "*" not in request.path and (handler := ROUTES.get((request.method, request.path[1:]))) is not None:
+            return handler, ""
         parts = segments(request.path)
         job = ""
         if len(parts) > 2 and parts[0] == "v1" and parts[1] in _WITH_NAME:

@@ -18,7 +18,8 @@ from bide.model.llm.answer import LINGERED
 from bide.model.output import Stream
 from bide.model.phase import Queued
 from bide.runtime import ending, starting
-from bide.runtime.core import Core, heard
+from bide.runtime.core import Core
+from bide.runtime.hub import heard
 from bide.runtime.live import Live
 from bide.runtime.readiness import until
 from bide.runtime.reading import slice_at, watching
@@ -60,13 +61,13 @@ async def _said_all(core: Core, live: Live) -> bool:
     reader, at = known.named(facts.cli).reader(facts.format), 0
     with watching(live):
         while not live.ended:
-            with heard([live.output, live.changed]) as event:
+            with heard([live.output, live.changed]) as alarm:
                 piece = slice_at(core, live.job, Stream.OUT, at, _PIECE)
                 reader.feed(piece.data)
                 at = piece.next
                 if reader.final:
                     return True
                 if not piece.data and not live.ended:
-                    await event.wait()
+                    await alarm.wait()
             await anyio.lowlevel.checkpoint()
     return False

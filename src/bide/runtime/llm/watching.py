@@ -16,7 +16,8 @@ from bide.model.llm.answer import Status
 from bide.model.llm.steps import KEPT, Watched, waits_after, watched
 from bide.model.output import Stream
 from bide.model.phase import Queued
-from bide.runtime.core import Core, heard
+from bide.runtime.core import Core
+from bide.runtime.hub import heard
 from bide.runtime.live import Live
 from bide.runtime.llm import answers
 from bide.runtime.llm.retrying import Retrying
@@ -49,12 +50,12 @@ async def _further(core: Core, live: Live, reader: Reader, at: int) -> None:
     last, waited = reader.marks[-1:], isinstance(live.job.phase, Queued)
     with watching(live):
         while not live.ended and reader.marks[-1:] == last:
-            with heard([live.output, live.changed]) as event:
+            with heard([live.output, live.changed]) as alarm:
                 if waited is not isinstance(live.job.phase, Queued):
                     return
                 piece = slice_at(core, live.job, Stream.OUT, at, _PIECE)
                 reader.feed(piece.data)
                 at = piece.next
                 if not piece.data and not live.ended:
-                    await event.wait()
+                    await alarm.wait()
             await anyio.lowlevel.checkpoint()
