@@ -206,8 +206,13 @@ def _limits(found: Json) -> Limits:
     return Limits(**found)
 
 
+_AS_CONFIGURED = Notify()
+
+
 def notify_to_json(notify: Notify) -> Json:
     """What to tell of a job; what is as configured is left out."""
+    if notify == _AS_CONFIGURED:
+        return {}
     return {flag: value for flag in FLAGS if (value := getattr(notify, flag)) is not None}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from bide.model import fields
 from bide.model.errors import BadRequest
 from bide.model.lifetime import Lifetime
@@ -56,6 +58,8 @@ FIELDS: dict[str, fields.Kind] = {
 
 
 _DEFAULT = Request("")
+_plain_of = attrgetter(*_PLAIN)
+_PLAIN_DEFAULTS = _plain_of(_DEFAULT)
 
 _NESTED = {
     "turn": (turn_to_json, turn_from_json),
@@ -70,7 +74,8 @@ _UMASK = 0o022
 
 def request_to_json(request: Request) -> Json:
     """A request for `run`; what is as usual is left out."""
-    body: Json = {key: value for key in _PLAIN if (value := getattr(request, key)) != getattr(_DEFAULT, key)}
+    plain = zip(_PLAIN, _plain_of(request), _PLAIN_DEFAULTS, strict=True)
+    body: Json = {key: value for key, value, usual in plain if value is not usual and value != usual}
     body["command"] = request.command if isinstance(request.command, str) else list(request.command)
     if request.limits != _DEFAULT.limits:
         body["limits"] = limits_to_json(request.limits)

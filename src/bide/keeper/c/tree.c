@@ -61,6 +61,7 @@ static bool has(const struct tree *tree, pid_t pid) {
 
 static void add(struct tree *tree, pid_t pid) {
     struct proc p;
+    if (pid == k.leader && k.leader_done && !k.replacing && !k.ended) return; /* ours, over, and its number still taken */
     if (pid == getpid() || has(tree, pid) || !proc_read(pid, &p) || p.state == 'X') return;
     if (p.state == 'Z' && p.threads < 2) return; /* with more, only its first thread has ended */
     if (tree->n == tree->room) {
@@ -73,23 +74,28 @@ static void add(struct tree *tree, pid_t pid) {
     tree->at[tree->n++] = p;
 }
 
-/* /proc/PID/task/TID/children lists only what that thread forked, so every thread is read. */
+static void add_listed(struct tree *tree, const char *path) {
+    char buffer[8192];
+    if (!slurp(path, buffer, sizeof buffer)) return;
+    for (char *at = buffer, *end; *at; at = end) {
+        long child = strtol(at, &end, 10);
+        if (end == at) break;
+        /* A dead child of another parent may still have living ones under it until they are handed on. */
+        add(tree, (pid_t)child);
+    }
+}
+
+/* /proc/PID/task/TID/children lists only what that thread forked, so every thread is read. We have but one. */
 static void add_children(struct tree *tree, pid_t pid) {
-    char path[96], buffer[8192];
+    char path[96];
+    if (pid == getpid()) return add_listed(tree, "/proc/thread-self/children");
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *tasks = opendir(path);
     if (!tasks) return;
     for (struct dirent *e; (e = readdir(tasks));) {
         if (e->d_name[0] < '0' || e->d_name[0] > '9') continue;
         snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", pid, e->d_name);
-        slurp(path, buffer, sizeof buffer);
-        for (char *at = buffer, *end; *at; at = end) {
-            long child = strtol(at, &end, 10);
-            if (end == at) break;
-            /* A dead child of another parent may still have living ones under it until they are handed on. */
-            add(tree, (pid_t)child);
-        }
-        buffer[0] = '\0';
+        add_listed(tree, path);
     }
     closedir(tasks);
 }
