@@ -189,6 +189,8 @@ def check_env(env: Mapping[str, str]) -> None:
 
 
 def _check_limits(limits: Limits) -> None:
+    if limits == _NO_LIMITS:
+        return
     numbers = {
         "timeout": None if limits.timeout is None else limits.timeout.total_seconds(),
         "idle": None if limits.idle is None else limits.idle.total_seconds(),

@@ -20,7 +20,10 @@ def from_ms(number: object) -> timedelta | None:
 
 def stamp(at: datetime | None) -> str | None:
     """An instant as text, to the millisecond."""
-    return None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if at is None:
+        return None
+    utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return f"{utc.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
 
 
 def from_stamp(text: object) -> datetime | None:

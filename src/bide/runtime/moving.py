@@ -94,10 +94,11 @@ class Moving:
         folder.command(live.path, f"kill {signal.SIGKILL} 0 - no row")
 
     def _place(self, live: Live) -> None:
-        done = live.inserted is None or (live.inserted.done() and live.inserted.exception() is None)
-        if done and live.entered and live.path != self.home.job(live.job.id):
-            os.rename(live.path, self.home.job(live.job.id))
-            live.path = self.home.job(live.job.id)
+        if not live.entered or live.path == (there := self.home.job(live.job.id)):
+            return
+        if live.inserted is None or (live.inserted.done() and live.inserted.exception() is None):
+            os.rename(live.path, there)
+            live.path = there
 
     def accepted(self, live: Live) -> None:
         """Its row is known to be on disk: what follows from that happens now, and not a moment later, if it may."""

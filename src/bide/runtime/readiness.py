@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import anyio
@@ -25,10 +26,14 @@ async def ready_or_ended(live: Live) -> None:
         await until(live, lambda: live.ended or is_ready(live))
 
 
-async def until(live: Live, condition: Callable[[], bool]) -> None:
-    """Return when the condition holds; it is looked at whenever something changes."""
+async def until(live: Live, condition: Callable[[], bool], seconds: float | None = None) -> bool:
+    """Return when the condition holds, or the time is up: whether it holds. It is looked at whenever something changes."""
+    due = None if seconds is None else time.monotonic() + seconds
     while True:
         with heard([live.changed]) as alarm:
             if condition():
-                return
-            await alarm.wait()
+                return True
+            left = None if due is None else due - time.monotonic()
+            if left is not None and left <= 0:
+                return False
+            await alarm.wait(left)

@@ -9,7 +9,6 @@ import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import nullcontext
 from functools import cache
 
 import anyio
@@ -35,7 +34,6 @@ from bide.runtime.reading import tail
 from bide.store.faults import DatabaseCorrupt
 
 _START_SECONDS = 30
-_NO_DEADLINE = nullcontext()
 
 
 async def run(core: Core, request: Request) -> Ran:
@@ -254,18 +252,18 @@ async def answer(core: Core, request: Request, live: Live | None, joined: Job | 
         core.keeping.accepted(live)
     if request.background:
         if live is not None:
-            with anyio.move_on_after(_START_SECONDS):
-                await readiness.until(live, lambda: live.held or not isinstance(live.job.phase, Queued))
+            await readiness.until(live, lambda: live.held or not isinstance(live.job.phase, Queued), _START_SECONDS)
         job = _now(core, live, joined)
         if isinstance(job.phase, Ended) and job.phase.end.reason is Reason.SPAWN_FAILED:
             job = core.seen.mark(job)  # every door says so at once; of another end the answer says nothing
         return Ran(job=core.with_facts(job) if live is not None and live.held else job, joined=joined is not None)
     deferred = False
     if live is not None:
-        with _NO_DEADLINE if request.deadline is None else anyio.move_on_after(request.deadline.total_seconds()):
-            if request.service is None:
-                await readiness.until(live, lambda: live.ended)
-            else:
+        seconds = None if request.deadline is None else request.deadline.total_seconds()
+        if request.service is None:
+            await readiness.until(live, lambda: live.ended, seconds)
+        else:
+            with anyio.move_on_after(seconds):
                 await readiness.ready_or_ended(live)
         deferred = not live.ended and (request.service is None or not readiness.is_ready(live))
     job = core.seen.mark(_now(core, live, joined))

@@ -25,6 +25,13 @@ _LINGER = 0.003
 T = TypeVar("T")
 
 
+class _Answer(Future[T]):
+    """A caller who stops waiting takes nothing back."""
+
+    def cancel(self) -> bool:
+        return False
+
+
 class _Write(Generic[T]):
     """Something to do in a transaction, and the future of whoever asked for it."""
 
@@ -37,9 +44,7 @@ class _Write(Generic[T]):
         self._refusals = refusals
         self.lazy = lazy
         self._failure: Exception | None = None
-        self.future: Future[T] = Future()
-        # A caller who stops waiting takes nothing back: a running future cannot be cancelled.
-        self.future.set_running_or_notify_cancel()
+        self.future: Future[T] = _Answer()
 
     def attempt(self, connection: sqlite3.Connection) -> None:
         """Do it, or undo it alone. Raises only when SQLite gave up the whole transaction.
