@@ -1,6 +1,5 @@
 """A job that starts after others: with their success, or with any end of theirs."""
 
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from bide.keeper import folder
 from bide.model.errors import BadRequest, JobForgotten, JobNotFound
 from bide.model.turn import Turn
 from bide.runtime.local import LocalJobs
+from bide.store.future import Future
 
 
 async def submit(jobs: Jobs, command: str, *after: str, **options: Any) -> Job:

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import wait
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -139,7 +138,8 @@ def test_active_jobs_are_counted_and_listed_oldest_first(
 ) -> None:
     assert store.counts() == {"queued": 0, "running": 0}
     jobs = [make() for _ in range(4)]
-    wait([store.insert(job) for job in jobs])
+    for job in jobs:
+        store.insert(job)
     store.start(jobs[1].id, NOW, 77).result()
     store.start(jobs[3].id, NOW, 77).result()
     store.end(jobs[2].id, over()).result()

@@ -11,13 +11,29 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Settling(Protocol[T_co]):
+    """What the disk does for us in another thread: a write of the store, or of a file."""
+
+    def done(self) -> bool:
+        """Whether it is over."""
+        ...
+
+    def add_done_callback(self, callback: Callable[[Any], object], /) -> None:
+        """Call this when it is."""
+        ...
+
+    def result(self) -> T_co:
+        """What came of it."""
+        ...
 
 
 class Bell:
@@ -152,7 +168,7 @@ class Hub:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def settled(self, future: Future[T]) -> T:
+    async def settled(self, future: Settling[T]) -> T:
         """The result of a write, once it is committed."""
         if not future.done():
             alarm = Alarm()

@@ -10,13 +10,13 @@ import errno
 import os
 import resource
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from bide.keeper import folder, launch
 from bide.model.job import Job
 from bide.model.phase import Ended
 from bide.runtime.hub import Bell
+from bide.store.future import Future
 
 _SPARE = 32
 

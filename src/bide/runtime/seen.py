@@ -6,7 +6,6 @@ whose row is about to move goes with it, others are written together, a moment l
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from bide.model.job import Job
 from bide.model.phase import Ended
 from bide.runtime.keeping import Keeping
 from bide.runtime.telling import Watches, answer_now
+from bide.store.future import Future
 
 _LINGER = 0.5
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Mapping
-from concurrent.futures import Future
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from bide.runtime import again, ending, ports, starting, watching
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
 from bide.store.faults import DatabaseCorrupt
+from bide.store.future import Future
 
 log = logging.getLogger(__name__)
 

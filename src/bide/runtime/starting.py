@@ -8,7 +8,6 @@ import random
 import resource
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import cache
 
 import anyio
@@ -32,6 +31,7 @@ from bide.runtime.core import Core
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
 from bide.store.faults import DatabaseCorrupt
+from bide.store.future import Future
 
 _START_SECONDS = 30
 

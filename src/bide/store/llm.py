@@ -4,7 +4,6 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -15,6 +14,7 @@ from bide.model.llm.answer import Answer, Fault, Status
 from bide.model.llm.caches import Used
 from bide.model.llm.conversation import Conversation
 from bide.model.llm.retry import Outcome
+from bide.store.future import Future
 from bide.store.queries import load
 from bide.store.rows import Row, Values, from_ms, to_ms
 

@@ -3,10 +3,10 @@
 import sqlite3
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
+from bide.store.future import Future
 from bide.store.migrate import migrate
 from bide.store.rows import Row, Values
 

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 from bide.model.job import JobId
 from bide.model.notice import LEASE, Delivery, Level, Notice, Outlook, State
 from bide.model.notify import What
+from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer

@@ -8,7 +8,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant
 from bide.store import moves
 from bide.store.faults import fault
+from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer

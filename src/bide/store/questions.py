@@ -3,13 +3,13 @@
 import json
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import Future
 from datetime import datetime
 
 from msgspec import Struct
 
 from bide.model.question import Answered, Policy, Posed, State, Via
 from bide.model.questionforms import question_from_json, question_to_json
+from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer

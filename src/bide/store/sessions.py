@@ -2,13 +2,13 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from datetime import datetime
 
 from msgspec import Struct
 
 from bide.model.job import Job
 from bide.model.session import seq_of
+from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.rows import Row, Values, from_ms, to_job, to_ms
 from bide.store.writer import Writer

@@ -6,7 +6,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -20,6 +19,7 @@ from bide.model.phase import Ended, Running
 from bide.store import moves
 from bide.store.faults import DatabaseCorrupt, fault, is_of_the_schema
 from bide.store.files import connect, inode, open_database
+from bide.store.future import Future
 from bide.store.outbox import Announcement, OutboxRows
 from bide.store.pages import Place, check_limit, page_query
 from bide.store.past import PastJobs

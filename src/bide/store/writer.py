@@ -11,25 +11,18 @@ has them.
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from bide.store.faults import fault
+from bide.store.future import Future
 
 BATCH = 256
 _LINGER = 0.003
 
 T = TypeVar("T")
-
-
-class _Answer(Future[T]):
-    """A caller who stops waiting takes nothing back."""
-
-    def cancel(self) -> bool:
-        return False
 
 
 class _Write(Generic[T]):
@@ -44,7 +37,7 @@ class _Write(Generic[T]):
         self._refusals = refusals
         self.lazy = lazy
         self._failure: Exception | None = None
-        self.future: Future[T] = _Answer()
+        self.future: Future[T] = Future()
 
     def attempt(self, connection: sqlite3.Connection) -> None:
         """Do it, or undo it alone. Raises only when SQLite gave up the whole transaction.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from concurrent.futures import Future
 from contextlib import suppress
 
 from bide.keeper import services
@@ -20,6 +19,7 @@ from bide.runtime.live import Live
 from bide.runtime.llm import answers
 from bide.runtime.llm.records import Records
 from bide.runtime.llm.retrying import Retrying
+from bide.store.future import Future
 from bide.store.llm import RequestRow
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import Future
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
@@ -13,6 +12,7 @@ from bide.model.llm.answer import Answer
 from bide.model.llm.caches import Used
 from bide.model.llm.conversation import Conversation
 from bide.runtime.core import Core
+from bide.store.future import Future
 from bide.store.llm import LlmRows, RequestRow
 from bide.store.memory import Memory
 

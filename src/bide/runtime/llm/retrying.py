@@ -7,7 +7,6 @@ key is made of that one's id, so that there is only ever one. Whoever asks for t
 from __future__ import annotations
 
 import logging
-from concurrent.futures import Future
 from datetime import timedelta
 
 from msgspec.structs import replace
@@ -30,6 +29,7 @@ from bide.runtime.core import Core, now
 from bide.runtime.live import Live
 from bide.runtime.llm import answers
 from bide.store.faults import DatabaseCorrupt
+from bide.store.future import Future
 
 log = logging.getLogger(__name__)
 
