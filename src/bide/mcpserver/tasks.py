@@ -21,7 +21,7 @@ from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets import runs
 from bide.model.errors import BideError, InternalError, JobEnded, NoStdin
 from bide.model.job import Job
-from bide.model.phase import Ended, Reason, Running
+from bide.model.phase import Begun, Ended, Reason, Running
 from bide.model.question import Posed
 from bide.model.schema import Json
 from bide.model.times import stamp
@@ -104,7 +104,7 @@ def described(job: Job, *, asks: bool) -> Json:
     """What both generations say of a task."""
     phase = job.phase
     changed = job.created_at
-    if isinstance(phase, Running | Ended):
+    if isinstance(phase, Begun):
         changed = phase.ended_at if isinstance(phase, Ended) else phase.started_at
     return {
         "taskId": job.id,

@@ -8,7 +8,7 @@ from typing import Any, cast
 from bide.model.askfacts import facts_from_json, facts_to_json
 from bide.model.job import Facts, Job, JobId, Spec, Taken
 from bide.model.lifetime import Lifetime
-from bide.model.phase import Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
+from bide.model.phase import Begun, Descendant, End, Ended, Kept, Phase, Queued, Reason, Running, Usage
 from bide.model.plans import (
     limits_of,
     limits_to_json,
@@ -182,7 +182,7 @@ def job_to_json(job: Job) -> Json:
         "survivors": [],
         **spec_to_json(job.spec),
     }
-    if isinstance(job.phase, Running | Ended):
+    if isinstance(job.phase, Begun):
         body |= {"started_at": stamp(job.phase.started_at), "pid": job.phase.pid}
     if isinstance(job.phase, Ended):
         body |= {"ended_at": stamp(job.phase.ended_at), "status": job.phase.end.status, **end_to_json(job.phase.end)}

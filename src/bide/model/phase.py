@@ -141,6 +141,8 @@ class Ended(Struct, frozen=True):
 
 
 Phase = Queued | Running | Ended
+Begun = Running | Ended
+"""What knows when it started, if it did."""
 
 MOVES: dict[type[Phase], tuple[type[Phase], ...]] = {
     Queued: (Running, Ended),

@@ -7,7 +7,7 @@ from bide.model import jsontext
 from bide.model.event import Event
 from bide.model.job import Job, JobId
 from bide.model.messages import end_from_json, end_to_json, spec_from_json, spec_to_json
-from bide.model.phase import Ended, Phase, Queued, Running
+from bide.model.phase import Begun, Ended, Phase, Queued, Running
 
 Row = tuple[Any, ...]
 Values = dict[str, str | int | float | None]
@@ -51,7 +51,7 @@ def phase_values(phase: Phase, *, seen: bool = False) -> Values:
     """The facts of a phase, with `None` for those it does not have; of an ended job also what its output holds."""
     values: Values = {"reason": None, "pid": None, "started_at": None, "ended_at": None, "end": None}
     values |= {"seen": int(seen), "bytes": 0}
-    if isinstance(phase, Running | Ended):
+    if isinstance(phase, Begun):
         values["pid"] = phase.pid
         values["started_at"] = None if phase.started_at is None else to_ms(phase.started_at)
     if isinstance(phase, Ended):
