@@ -45,18 +45,20 @@ async def _wake(place: Place, jobs: LocalJobs, job: Job, home: Path) -> Figure:
         _Echo() as echo,
         subprocess.Popen(words, stdout=reader.stdin) as follower,  # noqa: ASYNC220
     ):
-        for number in rounds(200, seconds=8):
-            while not await _waits(jobs, follower.pid):  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
-            began: list[float] = []
-            told = notice(job, What.READY, datetime.now(UTC), place=number)
-            record = jobs.core.store.outbox.record([(told, ["bench"])])
-            record.add_done_callback(lambda _, began=began: began.append(time.perf_counter()))
-            record.add_done_callback(lambda _: jobs.core.hub.call_soon(jobs.core.keeping.events.ring))
-            printed = await asyncio.to_thread(reader.printed_at)
-            if number:
-                pairs.add((printed - began[0]) * 1e3, echo.round_trip() * 1e3)
-        follower.kill()
+        try:
+            for number in rounds(200, seconds=8):
+                while not await _waits(jobs, follower.pid):  # noqa: ASYNC110
+                    await asyncio.sleep(0.005)
+                began: list[float] = []
+                told = notice(job, What.READY, datetime.now(UTC), place=number)
+                record = jobs.core.store.outbox.record([(told, ["bench"])])
+                record.add_done_callback(lambda _, began=began: began.append(time.perf_counter()))
+                record.add_done_callback(lambda _: jobs.core.hub.call_soon(jobs.core.keeping.events.ring))
+                printed = await asyncio.to_thread(reader.printed_at)
+                if number:
+                    pairs.add((printed - began[0]) * 1e3, echo.round_trip() * 1e3)
+        finally:
+            follower.kill()
     first, second = pairs.medians
     what, against = "durable event to `bide events --follow`, p50", "bare round trip over a unix socket"
     ratio = pairs.ratio_of_medians
@@ -67,7 +69,7 @@ async def _waits(jobs: LocalJobs, pid: int) -> bool:
     """Whether all is acknowledged, and the follower sits in recvfrom with its next question asked."""
     if any(one.due for one in await jobs.outbox.list()):
         return False
-    asked = bool(jobs.core.keeping.events._events)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    asked = bool(jobs.core.keeping.events._alarms)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return asked and Path(f"/proc/{pid}/syscall").read_text().startswith("45 ")
 
 
