@@ -98,6 +98,21 @@ async def test_a_job_that_is_killed_on_a_full_disk_is_over(small_disk: Path, gat
         filler.unlink()
 
 
+@pytest.mark.parametrize("door", ["local", "remote"])
+async def test_input_that_finds_no_room_is_refused_whole(small_disk: Path, door: str) -> None:
+    async with (homes.local if door == "local" else homes.remote)(small_disk / "home") as jobs:
+        job = (await jobs.run("cat", stdin=True, background=True)).job.id
+        await jobs.send(job, data=b"one\n")
+        filler = fill(small_disk)
+        os.truncate(filler, filler.stat().st_size - 8 * KB)
+        with pytest.raises(DiskFull):
+            await jobs.send(job, data=b"never\n" * 10 * KB)
+        filler.unlink()
+        await jobs.send(job, data=b"two\n" * 30 * KB, eof=True)
+        assert (await end_of(jobs, job)).end.success
+        assert (await jobs.read(job)).data == b"one\n" + b"two\n" * 30 * KB
+
+
 async def test_nothing_is_started_when_there_is_no_room_for_it(small_disk: Path, tmp_path: Path) -> None:
     home = small_disk / "home"
     async with homes.local(home) as jobs:

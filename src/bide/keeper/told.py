@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import sys
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_KEEP_SIZE = 1
+"""FALLOC_FL_KEEP_SIZE: the keeper takes what the file's size says."""
+_NOT_THERE = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 def append(path: str, data: bytes) -> None:
-    """Add to what the job will read from its stdin or terminal."""
-    write(f"{path}/in", data, os.O_APPEND | os.O_CREAT)
+    """Add to what the job will read from its stdin or terminal: all of it, or nothing where the disk is full. Raises OSError."""
+    fd = os.open(f"{path}/in", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _reserve(fd, len(data))
+        _write_all(fd, data)
+    finally:
+        os.close(fd)
+
+
+def _reserve(fd: int, size: int) -> None:
+    """Have room for so many bytes at the end of a file, which stays as long as it is; filesystems that cannot are let be."""
+    if size and sys.maxsize > 2**32:
+        failed = _fallocate()(fd, os.fstat(fd).st_size, size)
+        if failed and failed not in _NOT_THERE:
+            raise OSError(failed, os.strerror(failed))
+
+
+@cache
+def _fallocate() -> Callable[[int, int, int], int]:
+    import ctypes  # noqa: PLC0415 - the standard library has no other way, and few jobs have input
+
+    function = ctypes.CDLL(None, use_errno=True).fallocate
+    function.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    return lambda fd, at, size: ctypes.get_errno() if function(fd, _KEEP_SIZE, at, size) else 0
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def write(path: str, data: bytes, how: int = os.O_CREAT | os.O_EXCL) -> None:
     """Write all of it to a file, which must not be there unless `how` says otherwise. Raises OSError."""
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | how, 0o600)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        _write_all(fd, data)
     finally:
         os.close(fd)
 
