@@ -2,6 +2,6 @@
 
 import sys
 
-from bide.cli.main import main
+from bide.cli.entry import main
 
 sys.exit(main())

@@ -86,26 +86,28 @@ class Alarm:
                 timer.cancel()
 
 
-class heard:  # noqa: N801 - reads as the word it is: `with heard(bells) as alarm`
-    """An alarm that the next ring of any bell sets: take it before looking, and no ring is missed."""
+class _Hearing:
+    """A class rather than a generator: every wait enters one, and it costs a third."""
 
     __slots__ = ("_alarm", "_bells")
 
     def __init__(self, bells: Sequence[Bell]) -> None:
-        """Not told yet."""
         self._bells = bells
         self._alarm = Alarm()
 
     def __enter__(self) -> Alarm:
-        """From here on every ring counts."""
         for bell in self._bells:
             bell.tell(self._alarm)
         return self._alarm
 
     def __exit__(self, *_: object) -> None:
-        """No longer."""
         for bell in self._bells:
             bell.leave(self._alarm)
+
+
+def heard(bells: Sequence[Bell]) -> _Hearing:
+    """While inside, an alarm that the next ring of any bell sets: take it before looking, and no ring is missed."""
+    return _Hearing(bells)
 
 
 class Hub:
