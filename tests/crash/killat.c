@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRACEES = 4096, PLANS = 16, SYSCALL_STOP = SIGTRAP | 0x80 };
+enum { TRACEES = 4096, PLANS = 16, SEIZE_TRIES = 5000, SYSCALL_STOP = SIGTRAP | 0x80 };
 enum { GET_SYSCALL_INFO = 0x420e, ENTRY = 1, EVENT_STOP = 128 }; /* as the kernel has them; C libraries differ in the names */
 
 static char here[PATH_MAX];
@@ -142,6 +143,15 @@ static void be_nursery(char **argv) {
     _exit(1);
 }
 
+/* Whoever traced it before us may still be about to leave. */
+static bool seize(pid_t tid, int tries) {
+    while (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE)) != 0) {
+        if (errno != EPERM || tries-- <= 0) return false;
+        usleep(1000);
+    }
+    return true;
+}
+
 static void kill_at(pid_t victim, long limit) {
     char path[64];
     long count = 0;
@@ -151,7 +161,7 @@ static void kill_at(pid_t victim, long limit) {
     for (struct dirent *e; tasks && (e = readdir(tasks));) {
         pid_t tid = (pid_t)atoi(e->d_name);
         if (tid <= 0) continue;
-        if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE)) != 0) {
+        if (!seize(tid, tid == victim ? SEIZE_TRIES : 0)) {
             if (tid != victim) continue; /* it has ended meanwhile, or was begun by one that is traced, and is so too */
             say("refused %d\n", errno);
             _exit(1);

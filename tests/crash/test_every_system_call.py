@@ -86,11 +86,13 @@ def test_a_program_that_cannot_be_executed_is_told_so_whenever_the_keeper_dies(p
 
 @pytest.mark.parametrize("grace_ms", [0, 50])
 def test_a_time_limit_ends_the_job_whenever_the_keeper_dies(place: Place, killer: Killer, grace_ms: int) -> None:
-    deaf = ["sh", "-c", "trap '' TERM; while :; do sleep 0.01; done"]
+    deaf = ["sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.01; done"]
 
     def once() -> None:
         ended = place.end(place.submit(deaf, limits={"timeout_ms": 60, "grace_ms": grace_ms}))
-        assert (ended["reason"], ended["signal"], ended["by"]) == ("timed_out", signal.SIGKILL, "limit")
+        assert (ended["reason"], ended["by"]) == ("timed_out", "limit")
+        # On a busy machine its time may be up before it is deaf.
+        assert ended["signal"] == signal.SIGKILL or not place.output(ended["id"])
 
     sweep(killer, once, sample=12)
 

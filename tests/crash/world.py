@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tests.crash.patience import PATIENCE, until
@@ -59,7 +60,8 @@ class World:
         """Signal a process that was started here, unless it is over."""
         with self._lock:
             if self.status(pid) is None:
-                os.kill(pid, number)
+                with suppress(ProcessLookupError):  # whoever it fell to has collected it since
+                    os.kill(pid, number)
 
     def kill(self, pid: int) -> None:
         """End a process that was started here as a crash would."""
