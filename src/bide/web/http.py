@@ -25,8 +25,7 @@ log = logging.getLogger(__name__)
 BODY_MAX = 64 * 1024 * 1024
 HEAD_MAX = 64 * 1024
 _PEERS_MAX = 100_000
-_RECEIVE = memoryview(bytearray(64 * 1024))
-"""What arrives is read here and parsed at once, for every connection: a buffer made for each read costs more than reading."""
+_RECEIVE = 64 * 1024
 _PHRASES = {
     200: "OK",
     303: "See Other",
@@ -127,8 +126,15 @@ Allowed = Callable[[asyncio.BaseTransport], bool]
 class Connection(asyncio.BufferedProtocol):
     """Answers the requests of one connection in turn. If the peer goes away, the call in progress is cancelled."""
 
-    def __init__(self, app: App, allowed: Allowed, peers: set[Connection], bytes_max: int) -> None:
-        """`allowed` looks at who connected; while connected, it is one of the peers. So much it may have us hold."""
+    def __init__(
+        self, app: App, allowed: Allowed, peers: set[Connection], bytes_max: int, received: memoryview
+    ) -> None:
+        """`allowed` looks at who connected; while connected, it is one of the peers. So much it may have us hold.
+
+        What arrives is read into `received` and parsed at once, so all connections of an event loop can share one; a buffer
+        made for each read costs more than reading.
+        """
+        self._received = received
         self._app = app
         self._allowed = allowed
         self._peers = peers
@@ -187,7 +193,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's own signature
         """Where the next bytes go."""
-        return _RECEIVE
+        return self._received
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take bytes; what they complete is answered in turn."""
@@ -197,7 +203,7 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse(413, f"the request is larger than {self._bytes_max} bytes")
             return
         try:
-            self._parser.feed_data(_RECEIVE[:nbytes])
+            self._parser.feed_data(self._received[:nbytes])
         except httptools.HttpParserError:
             self._refuse(400, "this is not HTTP/1.1")
             return
@@ -280,7 +286,8 @@ async def serving(
     def admitted(transport: asyncio.BaseTransport) -> bool:
         return len(peers) < peers_max and allowed(transport)
 
-    server = await serve(lambda: Connection(app, admitted, peers, bytes_max), sock=sock)
+    received = memoryview(bytearray(_RECEIVE))
+    server = await serve(lambda: Connection(app, admitted, peers, bytes_max, received), sock=sock)
     try:
         yield
     finally:
