@@ -3,7 +3,7 @@
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from http.client import HTTPConnection
@@ -33,7 +33,7 @@ async def digest(request: HttpRequest, reply: Reply) -> None:
 
 
 @contextmanager
-def server(path: Path) -> Iterator[None]:
+def server(path: Path) -> Generator[None]:
     """One in an event loop and a thread of its own."""
     sock = socket.socket(socket.AF_UNIX)
     sock.bind(str(path))
