@@ -72,7 +72,15 @@ def test_a_chunked_body_is_read(wire: socket.socket) -> None:
 
 
 @pytest.mark.parametrize(
-    "noise", [b"hello\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"GET / SPDY/9\r\n\r\n", b"\x00" * 100]
+    "noise",
+    [
+        b"hello\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01",
+        b"GET / SPDY/9\r\n\r\n",
+        b"\x00" * 100,
+        b"GET /v1/daemon HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+        b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
 )
 def test_what_is_not_http_is_refused_and_harms_nobody(wire: socket.socket, daemon: Path, noise: bytes) -> None:
     wire.sendall(noise)

@@ -123,18 +123,19 @@ def _ask_keeper(home: str) -> bool:
     return True
 
 
-_spawned: list[int] = []
-"""Daemons that this program started. One that ended must not stay a zombie as long as the program lives."""
+_spawned: set[int] = set()
+"""Daemons that this program started, in any of its threads, and that nobody waits for. One that ended must not stay a zombie
+as long as the program lives."""
 
 
 def _collect() -> None:
-    for pid in list(_spawned):
+    for pid in tuple(_spawned):
         try:
             over = os.waitpid(pid, os.WNOHANG)[0] == pid
         except ChildProcessError:
             over = True
         if over:
-            _spawned.remove(pid)
+            _spawned.discard(pid)
 
 
 def _spawn(home: str) -> None:
@@ -147,17 +148,18 @@ def _spawn(home: str) -> None:
         raise DaemonUnavailable(home=home, detail=f"it could not be started: {error}") from error
     finally:
         os.close(write_end)
-    _spawned.append(pid)
+    line = None
     try:
         line = _first_line(read_end)
     finally:
         os.close(read_end)
+        if line != b"":
+            _spawned.add(pid)
     if line is None:
         raise DaemonUnavailable(home=home, detail=f"process {pid} was not ready after {READY_SECONDS:.0f} s")
     error = _error_in(line)
     if error is None and not line:
         _, status = os.waitpid(pid, 0)
-        _spawned.remove(pid)
         how = os.waitstatus_to_exitcode(status)
         error = DaemonUnavailable(home=home, detail=f"it ended at once with status {how}")
     if error is not None:

@@ -29,8 +29,9 @@ def append(path: str, data: bytes) -> None:
 
 def _reserve(fd: int, size: int) -> None:
     """Have room for so many bytes at the end of a file, which stays as long as it is; filesystems that cannot are let be."""
-    if size and sys.maxsize > 2**32:
-        failed = _fallocate()(fd, os.fstat(fd).st_size, size)
+    if size and sys.maxsize > 2**32:  # else the system's own offsets are shorter than what is given here
+        while (failed := _fallocate()(fd, os.fstat(fd).st_size, size)) == errno.EINTR:
+            pass
         if failed and failed not in _NOT_THERE:
             raise OSError(failed, os.strerror(failed))
 

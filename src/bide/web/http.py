@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 BODY_MAX = 64 * 1024 * 1024
 HEAD_MAX = 64 * 1024
 _PEERS_MAX = 100_000
-_RECEIVE = memoryview(bytearray(64 * 1024))
-"""What arrives is read here and parsed at once, for every connection: a buffer made for each read costs more than reading."""
+_RECEIVE = 64 * 1024
+"""What arrives is read into one buffer per server and parsed at once: one made for each read costs more than reading."""
 _PHRASES = {
     200: "OK",
     303: "See Other",
@@ -127,12 +127,13 @@ Allowed = Callable[[asyncio.BaseTransport], bool]
 class Connection(asyncio.BufferedProtocol):
     """Answers the requests of one connection in turn. If the peer goes away, the call in progress is cancelled."""
 
-    def __init__(self, app: App, allowed: Allowed, peers: set[Connection], bytes_max: int) -> None:
+    def __init__(self, app: App, allowed: Allowed, peers: set[Connection], bytes_max: int, room: memoryview) -> None:
         """`allowed` looks at who connected; while connected, it is one of the peers. So much it may have us hold."""
         self._app = app
         self._allowed = allowed
         self._peers = peers
         self._bytes_max = bytes_max
+        self._room = room
         self._held = 0
         self._parser = httptools.HttpRequestParser(self)
         self._waiting: deque[HttpRequest] = deque()
@@ -187,7 +188,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's own signature
         """Where the next bytes go."""
-        return _RECEIVE
+        return self._room
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take bytes; what they complete is answered in turn."""
@@ -197,9 +198,11 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse(413, f"the request is larger than {self._bytes_max} bytes")
             return
         try:
-            self._parser.feed_data(_RECEIVE[:nbytes])
-        except httptools.HttpParserError:
-            self._refuse(400, "this is not HTTP/1.1")
+            self._parser.feed_data(self._room[:nbytes])
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._refuse(
+                400, "this is not HTTP/1.1, or asks for something else (Upgrade, CONNECT), which is not to be had here"
+            )
             return
         self._go_on()
 
@@ -280,7 +283,8 @@ async def serving(
     def admitted(transport: asyncio.BaseTransport) -> bool:
         return len(peers) < peers_max and allowed(transport)
 
-    server = await serve(lambda: Connection(app, admitted, peers, bytes_max), sock=sock)
+    room = memoryview(bytearray(_RECEIVE))
+    server = await serve(lambda: Connection(app, admitted, peers, bytes_max, room), sock=sock)
     try:
         yield
     finally:

@@ -74,15 +74,24 @@ static void add(struct tree *tree, pid_t pid) {
     tree->at[tree->n++] = p;
 }
 
+/* However long the list is: a number that were cut off in it would be a stranger's. */
 static void add_listed(struct tree *tree, const char *path) {
     char buffer[8192];
-    if (!slurp(path, buffer, sizeof buffer)) return;
-    for (char *at = buffer, *end; *at; at = end) {
-        long child = strtol(at, &end, 10);
-        if (end == at) break;
-        /* A dead child of another parent may still have living ones under it until they are handed on. */
-        add(tree, (pid_t)child);
+    pid_t child = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;) {
+        for (char *at = buffer; at < buffer + n; at++) {
+            if (*at >= '0' && *at <= '9') {
+                child = child * 10 + (*at - '0');
+            } else if (child) {
+                /* A dead child of another parent may still have living ones under it until they are handed on. */
+                add(tree, child);
+                child = 0;
+            }
+        }
     }
+    close(fd);
 }
 
 /* /proc/PID/task/TID/children lists only what that thread forked, so every thread is read. We have but one. */
