@@ -210,10 +210,12 @@ def _first_line(fd: int) -> bytes | None:
     import select  # noqa: PLC0415 - only a cold start pays for it
 
     deadline = time.monotonic() + READY_SECONDS
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
     line = b""
     while b"\n" not in line:
         left = deadline - time.monotonic()
-        if left <= 0 or not select.select([fd], [], [], left)[0]:
+        if left <= 0 or not poll.poll(left * 1000):
             return None
         data = os.read(fd, 65536)
         if not data:

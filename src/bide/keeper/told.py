@@ -38,8 +38,10 @@ def _reserve(fd: int, size: int) -> None:
 
 @cache
 def _fallocate() -> Callable[[int, int, int], int]:
-    import ctypes  # noqa: PLC0415 - the standard library has no other way, and few jobs have input
-
+    try:
+        import ctypes  # noqa: PLC0415 - the standard library has no other way, and few jobs have input
+    except ImportError:  # a Python that was built without it
+        return lambda _fd, _at, _size: errno.ENOSYS
     function = ctypes.CDLL(None, use_errno=True).fallocate
     function.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
     return lambda fd, at, size: ctypes.get_errno() if function(fd, _KEEP_SIZE, at, size) else 0
