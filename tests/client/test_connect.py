@@ -30,7 +30,7 @@ async def test_callers_at_the_same_time_start_one_daemon_together(remote: Jobs, 
         for number in range(12):
             group.start_soon(run, number)
     assert sorted(code for code in codes if code is not None) == list(range(12))
-    await eventually(lambda: len(processes.daemons(home)) == 1)
+    assert len(processes.daemons(home)) == 1
 
 
 async def test_programs_at_the_same_time_start_one_daemon_together(home: Path) -> None:
