@@ -64,6 +64,11 @@ def test_the_public_names_are_these() -> None:
     assert missing == set()
 
 
+def test_the_public_names_are_listed_before_anybody_has_used_one() -> None:
+    listed = subprocess.check_output([sys.executable, "-c", "import bide; print(*dir(bide))"], text=True)
+    assert PUBLIC <= set(listed.split())
+
+
 def test_the_interface_has_the_eight_verbs_each_with_its_words() -> None:
     methods = dict(inspect.getmembers(api.Jobs, inspect.isfunction))
     public = {name: method for name, method in methods.items() if not name.startswith("_")}

@@ -99,3 +99,8 @@ def __getattr__(name: str) -> object:
             globals()[name] = value
             return value
     raise AttributeError(f"module 'bide' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, also those that nobody has used yet."""
+    return [*globals(), *__all__]

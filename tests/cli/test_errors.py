@@ -32,6 +32,7 @@ def test_every_error_has_a_status() -> None:
         (("run", "--env", "x", "--", "x"), "argument --env: 'x' is not K=V"),
         (("run", "--idle-cpu", "--", "x"), "--idle-cpu says what counts as idle; give --idle as well"),
         (("run", "--tmeout", "3s", "--", "x"), "see 'bide run --help'"),
+        (("run", "--a\x1b]0;evil\x07\xe9", "--", "x"), r"unrecognized arguments: --a\x1b]0;evil\x07é; see"),
         (("wait",), "the following arguments are required: ID"),
         (("wait", "--any", "--all", "x"), "not allowed with argument"),
         (("logs", "--since", "3", "x"), "say which with --stream out or --stream err"),

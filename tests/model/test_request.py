@@ -25,10 +25,13 @@ SECOND = timedelta(seconds=1)
         (("", "x"), "there is no command to run; give one, as in: bide run -- make test"),
         ("echo a\0b", "a command cannot contain a NUL byte"),
         (("echo", "a\0b"), "a command cannot contain a NUL byte"),
+        (5, "a command is text, or a list of texts, and 5 is none; write str(...)"),
+        (("sleep", 5), "a command is text, or a list of texts, and 5 is none; write str(...)"),
+        (b"true", "a command is text, or a list of texts, and 116 is none; write str(...)"),
         ("echo \ud800", "a command must be text; this one has half a surrogate pair in it"),
     ],
 )
-def test_a_command_that_cannot_be_run_is_refused(command: str | tuple[str, ...], sentence: str) -> None:
+def test_a_command_that_cannot_be_run_is_refused(command: Any, sentence: str) -> None:
     with pytest.raises(BadRequest, match=re.escape(sentence)) as refused:
         Request.of(command)
     assert refused.value.code == "bad_request"
@@ -55,6 +58,13 @@ def test_a_command_that_cannot_be_run_is_refused(command: str | tuple[str, ...],
         ({"env": {"": "1"}}, "'' cannot be an environment variable"),
         ({"env": {"A": "\0"}}, "'A' cannot be an environment variable"),
         ({"env": {"A": "\ud800"}}, "'A' cannot be an environment variable"),
+        ({"env": {"A": 1}}, "'A' cannot be an environment variable"),
+        ({"name": 3}, "'name' is a str, not 3"),
+        ({"deadline": 0.3}, "'deadline' is a timedelta, not 0.3; write timedelta(seconds=...)"),
+        ({"ttl": 60}, "'ttl' is a timedelta, not 60"),
+        ({"limits": Limits(timeout=60)}, "'timeout' is a timedelta, not 60"),  # pyright: ignore[reportArgumentType]
+        ({"limits": Limits(grace=None)}, "'grace' is a timedelta, not None"),  # pyright: ignore[reportArgumentType]
+        ({"limits": {"pids": 9}}, "'limits' is a Limits, not {'pids': 9}"),
         ({"limits": Limits(timeout=timedelta(0))}, "the timeout limit must be above 0; leave it out for none"),
         ({"limits": Limits(idle=-SECOND)}, "the idle limit must be above 0"),
         ({"limits": Limits(output_bytes=0)}, "the output limit must be above 0"),

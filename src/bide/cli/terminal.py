@@ -39,8 +39,10 @@ def print_json(value: "Mapping[str, object] | Sequence[object]") -> None:
 def complain(sentence: str) -> None:
     """One line on stderr, marked as ours; if that cannot be written there is nobody to tell."""
     sys.stdout.flush()
+    # It may quote what it was given, and that may be escape sequences.
+    shown = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in sentence)
     try:
-        print(f"bide: {sentence}", file=sys.stderr, flush=True)
+        print(f"bide: {shown}", file=sys.stderr, flush=True)
     except OSError:
         silence(2)
 

@@ -27,6 +27,7 @@ from bide.client.sessions import RemoteSessions
 from bide.client.transport import Transport
 from bide.model.answers import collected_from_json, slice_from_json, waited_from_json
 from bide.model.errors import BadRequest
+from bide.model.given import check_duration
 from bide.model.job import Job
 from bide.model.llm.answer import Asked
 from bide.model.llm.ask import Ask, AskOptions
@@ -88,6 +89,7 @@ class RemoteJobs:
         timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
     ) -> Waited:
         """See api.Jobs.wait."""
+        check_duration("timeout", timeout)
         body: Json = {
             "jobs": several(jobs),
             "mode": str(mode),
@@ -108,6 +110,7 @@ class RemoteJobs:
         follow: timedelta | None = None,
     ) -> Slice:
         """See api.Jobs.read."""
+        check_duration("follow", follow)
         query: dict[str, Any] = {"stream": str(stream), "offset": offset, "limit": limit, "tail": tail}
         query |= {"grep": grep, "follow_ms": ms(follow)}
         if grep is not None:
@@ -136,6 +139,7 @@ class RemoteJobs:
         self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"
     ) -> Killed:
         """See api.Jobs.kill."""
+        check_duration("grace", grace)
         body = await self._transport.call(
             "POST", f"{_path(job)}/kill", {"signal": signal, "grace_ms": ms(grace), "by": by}
         )

@@ -13,6 +13,7 @@ from bide.model.askfacts import AskFacts
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
 from bide.model.fields import LARGEST
+from bide.model.given import check_options, words_of
 from bide.model.job import check_name
 from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
@@ -118,8 +119,7 @@ class Request(Struct, frozen=True):
     @staticmethod
     def of(command: str | Sequence[str], **options: Unpack[RunOptions]) -> Request:
         """A checked request."""
-        words = command if isinstance(command, str) else tuple(command)
-        request = Request(words, **options)
+        request = Request(words_of(command), **options)
         check(request)
         return request
 
@@ -136,6 +136,7 @@ class Request(Struct, frozen=True):
 
 def check(request: Request) -> None:
     """Refuse what cannot be meant, with a sentence that says what to do."""
+    check_options(request, request.limits)
     _check_command(request.command)
     if request.name is not None:
         check_name(request.name)
@@ -182,10 +183,14 @@ def _is_encodable(text: str) -> bool:
 def check_env(env: Mapping[str, str]) -> None:
     """Refuse what cannot be in an environment."""
     for key, value in env.items():
-        if not key or "=" in key or "\0" in key + value or not _is_encodable(key + value):
+        if not _are_texts(key, value) or not key or "=" in key or "\0" in key + value or not _is_encodable(key + value):
             raise BadRequest(
                 detail=f"{key!r} cannot be an environment variable; names have no '=', and it is text without NUL bytes"
             )
+
+
+def _are_texts(*values: object) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _check_limits(limits: Limits) -> None:

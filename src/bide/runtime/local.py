@@ -15,6 +15,7 @@ from bide import settings
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.keeper import launch
 from bide.model.errors import BadRequest
+from bide.model.given import check_duration, choice
 from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.lifetime import Lifetime
 from bide.model.llm.answer import Asked
@@ -142,7 +143,8 @@ class LocalJobs:
         timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
     ) -> Waited:
         """See api.Jobs.wait."""
-        return await waiting.wait(self.core, several(jobs), mode, until, timeout)
+        check_duration("timeout", timeout)
+        return await waiting.wait(self.core, several(jobs), choice(Mode, "mode", mode), until, timeout)
 
     @with_sound_store
     async def read(
@@ -157,6 +159,8 @@ class LocalJobs:
         follow: timedelta | None = None,
     ) -> Slice:
         """See api.Jobs.read."""
+        check_duration("follow", follow)
+        stream = choice(Stream, "stream", stream)
         if grep is not None:
             return await reading.grep(self.core, job, stream, offset or 0, limit, grep)
         return await reading.read(self.core, job, stream, offset, limit, tail, follow)
@@ -183,6 +187,7 @@ class LocalJobs:
         self, job: str, *, signal: int = 15, grace: timedelta = timedelta(seconds=5), by: str = "user"
     ) -> Killed:
         """See api.Jobs.kill."""
+        check_duration("grace", grace)
         return await services.kill(self.core, job, signal, grace, by)
 
     @with_sound_store

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import overload
 
 from bide.model.errors import BadRequest
+from bide.model.given import choice
 from bide.model.output import Stream
 
 _WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
@@ -37,6 +38,4 @@ def query_instant(query: Mapping[str, str], key: str) -> datetime:
 
 def stream_named(name: str) -> Stream:
     """The stream of this name."""
-    if name not in list(Stream):
-        raise BadRequest(detail=f"there is no stream {name!r}; use 'out' or 'err'")
-    return Stream(name)
+    return choice(Stream, "stream", name)
