@@ -110,6 +110,11 @@ class Terminal:
     def type(self, text: bytes) -> None:
         os.write(self._fd, text)
 
+    @property
+    def echoes(self) -> bool:
+        """Whether it shows what is typed."""
+        return bool(termios.tcgetattr(self._fd)[3] & termios.ECHO)
+
     def interrupt(self) -> None:
         self.process.send_signal(signal.SIGINT)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.shell import Shell
+from tests.support.patience import eventually
 
 from bide.cli.table import cells
 
@@ -101,6 +102,24 @@ def test_what_is_typed_goes_to_the_job(bide: Shell) -> None:
         terminal.type(b"something\n")
         terminal.until(b"got something")
         assert terminal.end() == 0
+
+
+async def test_a_password_typed_to_the_terminal_of_a_job_is_not_shown(bide: Shell) -> None:
+    script = "stty -echo; echo ready; read x; stty echo; echo; echo ${#x} letters; read y"
+    with bide.terminal("run", "--stdin", "--pty", "-c", script) as terminal:
+        terminal.until(b"ready")
+        terminal.type(b"open sesame\n")
+        terminal.until(b"11 letters")
+        terminal.interrupt()
+        terminal.until(b"go on? ")
+        assert terminal.echoes, "an answer to bide itself is shown"
+        terminal.type(b"\n")
+        await eventually(lambda: not terminal.echoes)
+        terminal.type(b"visible\n")
+        assert terminal.end() == 0
+        assert terminal.echoes
+    assert b"sesame" not in terminal.seen
+    assert terminal.seen.count(b"visible") == 1
 
 
 def test_a_job_that_asks_is_told_how_to_answer(bide: Shell) -> None:

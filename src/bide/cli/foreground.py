@@ -14,6 +14,7 @@ from bide.model.errors import BideError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bide.cli.echo import Echo
     from bide.cli.feeding import Feeder
     from bide.cli.replying import Reply
     from bide.client.blocking import Link
@@ -30,6 +31,7 @@ class Foreground:
         self._follower = Follower(link, self._sinks, lambda: link.stream("POST", "/v1/jobs", body, {"follow": 1}))
         self._feeds = bool(body["stdin"])
         self._feeder: Feeder | None = None
+        self._echo = _hidden_echo() if self._feeds and body.get("pty") else None
         self._deadline = None if deadline_ms is None else time.monotonic() + deadline_ms / 1000
         self._interrupts = Interrupts()
         self._prompt_told = False
@@ -50,6 +52,9 @@ class Foreground:
             if self._follower.job:
                 self._say(f"job {self._id} goes on; {self._how_to_return}")
             raise
+        finally:
+            if self._echo is not None:
+                self._echo.show()
         return self._report() if left_with is None else left_with
 
     @property
@@ -113,6 +118,8 @@ class Foreground:
         self._told = True
         joined = self._joins and self._follower.joined
         self._feeds = self._feeds and not joined
+        if joined and self._echo is not None:
+            self._echo.show()
         if joined or job["phase"] == "queued":
             from bide.cli.turns import told  # noqa: PLC0415 - a job that starts at once does not pay for it
 
@@ -142,7 +149,11 @@ class Foreground:
             return None
         if not (os.isatty(0) and os.isatty(2)):
             return self._detach()
+        if self._echo is not None:
+            self._echo.show()
         answer = self._ask()
+        if self._echo is not None:
+            self._echo.hide()
         if answer == "k":
             self._link.call("POST", f"/v1/jobs/{quote(self._id)}/kill", {"by": "user"})
         return self._detach() if answer == "d" else None
@@ -193,3 +204,12 @@ class Foreground:
             if missing(job):
                 self._say(f"job {self._id}: {missing(job)}")
         return int(job["status"])
+
+
+def _hidden_echo() -> "Echo":
+    """Hidden before the job can ask for a password."""
+    from bide.cli.echo import Echo  # noqa: PLC0415 - only a terminal of the job's own pays for it
+
+    echo = Echo()
+    echo.hide()
+    return echo

@@ -64,7 +64,7 @@ def configure(parser: "Parser") -> None:
         "--no-env-defaults", action="store_true", help="do not set what suits unattended runs (no pager, no colour, CI)"
     )
     parser.add_argument("--stdin", action="store_true", help="give it a stdin; in the foreground, yours")
-    parser.add_argument("--pty", action="store_true", help="give it a terminal")
+    parser.add_argument("--pty", action="store_true", help="give it a terminal; with --stdin, you type into it")
     parser.add_argument("--merge", action="store_true", help="stderr goes where stdout goes, in one order")
     parser.add_argument("--no-fence", action="store_true", help="let its signals reach processes outside the job")
     parser.add_argument("--key", metavar="K", help="asking again with the same key gives the same job")
