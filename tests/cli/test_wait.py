@@ -83,6 +83,12 @@ def test_a_line_of_output_can_be_waited_for(bide: Shell, gate: Path) -> None:
     bide("wait", job)
 
 
+def test_a_long_line_is_shown_in_part_and_told_whole(bide: Shell) -> None:
+    job = bide.background("printf '%09999d READY' 0")
+    assert bide.out("wait", "--until-log", "READY", job) == f"matched: {'0' * 499}…\n"
+    assert bide.json("wait", "--until-log", "READY", job)["match"]["line"] == f"{'0' * 9999} READY"
+
+
 def test_quiet_can_be_waited_for(bide: Shell, gate: Path) -> None:
     job = bide.background(f"echo once; {held(gate)}")
     done = bide("wait", "--until-quiet", "50ms", job)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NOT_MET = 1
 """The jobs ended well, but what was waited for did not happen."""
+_LINE_SHOWN = 500
+"""Characters of a line that matched: one without an end would fill a screen, or an agent's context."""
 
 
 def configure(parser: "Parser") -> None:
@@ -138,7 +140,7 @@ def _condition(args: "Namespace", waited: "Json") -> str:
     if met == "log" and waited["match"]:
         from bide.model.sanitize import one_line  # noqa: PLC0415 - only a matched line pays for it
 
-        return f"matched: {one_line(waited['match']['line'])}"
+        return f"matched: {one_line(waited['match']['line'], _LINE_SHOWN)}"
     if met == "input":
         asks = [job for job in waited["jobs"] if job["waiting"]]
         return "\n".join(f"{called(job)} asks; answer it with: {how_to_answer(job)}" for job in asks)
