@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import StrEnum
@@ -17,7 +16,6 @@ from bide.model.turn import Turn
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _OPTIONS: dict[str, tuple[type, ...]] = {
-    "cwd": (str, os.PathLike),
     "env": (Mapping,),
     "base_env": (Mapping,),
     "name": (str,),
@@ -43,7 +41,7 @@ _LIMITS: dict[str, tuple[type, ...]] = {
     "pids": (int,),
     "grace": (timedelta,),
 }
-_MAY_BE_NONE = {"cwd", "base_env", "name", "owner", "deadline", "key", "umask", "language", "session", "parent", "ttl"}
+_MAY_BE_NONE = {"base_env", "name", "owner", "deadline", "key", "umask", "language", "session", "parent", "ttl"}
 _NO_LIMIT = {"timeout", "idle", "memory_bytes", "cpus", "pids"}
 
 
