@@ -26,7 +26,7 @@ from bide.runtime.live import Live
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
 from bide.runtime.seen import Seen
-from bide.runtime.telling import Watches
+from bide.runtime.telling import Watches, asker_now
 from bide.settings import Settings
 from bide.store.store import Store
 
@@ -62,29 +62,36 @@ class Core:
         return self.keeping.store
 
     def find(self, ref: str) -> Job:
-        """The job with this id or name, as the runtime knows it. Raises JobNotFound or JobForgotten."""
-        live = self.keeping.table.live.get(ref) or self._active_named(ref)
+        """The job with this id or name, as the runtime knows it. Raises JobNotFound or JobForgotten.
+
+        Owners may use the same name: it means the job of whoever asks, and only without one that of somebody else.
+        """
+        live = self.keeping.table.live.get(ref)
         if live is not None:
             return live.job
-        job_id = self.store.resolve(ref, None)
-        if job_id is not None:
-            live = self.keeping.table.live.get(job_id)
-            job = live.job if live is not None else self.store.get(job_id)
-            if job is not None:
-                return job
+        job = None if ID_PATTERN.match(ref) else self._look_up(ref, asker_now())
+        job = job or self._look_up(ref, None)
+        if job is not None:
+            return job
         # Not there, or no longer: it may have been forgotten since its id was looked up.
-        tombstone = self.store.tombstone(job_id or ref)
+        tombstone = self.store.tombstone(ref)
         if tombstone is None:
             raise JobNotFound(job=ref)
         at, why = tombstone
         raise JobForgotten(job=ref, at=stamp(at) or "", why=why or "as asked")
 
-    def _active_named(self, ref: str) -> Live | None:
-        """The newest active job of this name. The rows may lag behind: an end is told as soon as its folder has it."""
-        if ID_PATTERN.match(ref):
+    def _look_up(self, ref: str, owner: str | None) -> Job | None:
+        """The active, else the newest. The rows may lag behind: an end is told as soon as its folder has it."""
+        table = self.keeping.table.live
+        named = [live for live in table.values() if live.job.name == ref and not live.ended]
+        if owner is not None:
+            named = [live for live in named if live.job.owner == owner]
+        if named:
+            return named[-1].job
+        job_id = self.store.resolve(ref, owner)
+        if job_id is None:
             return None
-        named = [live for live in self.keeping.table.live.values() if live.job.name == ref and not live.ended]
-        return named[-1] if named else None
+        return table[job_id].job if job_id in table else self.store.get(job_id)
 
     def live(self, job: Job) -> Live | None:
         """Its active state, if it has one."""

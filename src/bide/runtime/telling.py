@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import ContextVar
 
-from bide.model.job import Job
+from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.notice import Told
 from bide.runtime.hub import Bell
 from bide.runtime.live import Live
@@ -19,6 +19,12 @@ _ANSWER: ContextVar[Told | None] = ContextVar("answer", default=None)
 def answer_now() -> Told | None:
     """The answer that is being made; `None` for a caller in this process, who has it as soon as it is made."""
     return _ANSWER.get()
+
+
+def asker_now() -> str:
+    """Whose client asks."""
+    answer = _ANSWER.get()
+    return DEFAULT_OWNER if answer is None else answer.asker
 
 
 class Watches:
