@@ -69,8 +69,11 @@ class Core:
         live = self.keeping.table.live.get(ref)
         if live is not None:
             return live.job
-        job = None if ID_PATTERN.match(ref) else self._look_up(ref, asker_now())
-        job = job or self._look_up(ref, None)
+        job = (
+            self._recorded(ref, None)
+            if ID_PATTERN.match(ref)
+            else self._named(ref, asker_now()) or self._named(ref, None)
+        )
         if job is not None:
             return job
         # Not there, or no longer: it may have been forgotten since its id was looked up.
@@ -80,18 +83,19 @@ class Core:
         at, why = tombstone
         raise JobForgotten(job=ref, at=stamp(at) or "", why=why or "as asked")
 
-    def _look_up(self, ref: str, owner: str | None) -> Job | None:
-        """The active, else the newest. The rows may lag behind: an end is told as soon as its folder has it."""
-        table = self.keeping.table.live
-        named = [live for live in table.values() if live.job.name == ref and not live.ended]
-        if owner is not None:
-            named = [live for live in named if live.job.owner == owner]
-        if named:
-            return named[-1].job
+    def _named(self, name: str, owner: str | None) -> Job | None:
+        """The active one, else the newest. The rows may lag behind: an end is told as soon as its folder has it."""
+        active = [live.job for live in self.keeping.table.live.values() if live.job.name == name and not live.ended]
+        own = [job for job in active if owner in (None, job.owner)]
+        return own[-1] if own else self._recorded(name, owner)
+
+    def _recorded(self, ref: str, owner: str | None) -> Job | None:
+        """The job of this id or name, by its row."""
         job_id = self.store.resolve(ref, owner)
         if job_id is None:
             return None
-        return table[job_id].job if job_id in table else self.store.get(job_id)
+        live = self.keeping.table.live.get(job_id)
+        return self.store.get(job_id) if live is None else live.job
 
     def live(self, job: Job) -> Live | None:
         """Its active state, if it has one."""
