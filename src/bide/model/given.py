@@ -15,9 +15,9 @@ from bide.model.limits import Limits
 from bide.model.turn import Turn
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
-_OPTIONS: dict[str, tuple[type, ...]] = {
-    "env": (Mapping,),
-    "base_env": (Mapping,),
+_OPTIONS: dict[str, tuple[type, ...]] = {  # the last is the one that is named
+    "env": (dict, Mapping),
+    "base_env": (dict, Mapping),
     "name": (str,),
     "label": (str,),
     "owner": (str,),
@@ -37,18 +37,19 @@ _LIMITS: dict[str, tuple[type, ...]] = {
     "idle": (timedelta,),
     "output_bytes": (int,),
     "memory_bytes": (int,),
-    "cpus": (int, float),
+    "cpus": (float, int),
     "pids": (int,),
     "grace": (timedelta,),
 }
 _MAY_BE_NONE = {"base_env", "name", "owner", "deadline", "key", "umask", "language", "session", "parent", "ttl"}
+_USUAL = Limits()
 _NO_LIMIT = {"timeout", "idle", "memory_bytes", "cpus", "pids"}
 
 
 def check_options(request: Struct, limits: object) -> None:
     """Refuse options of `run` that are not of their kind."""
     _check(request, _OPTIONS, _MAY_BE_NONE)
-    if isinstance(limits, Limits):
+    if isinstance(limits, Limits) and limits != _USUAL:
         _check(limits, _LIMITS, _NO_LIMIT)
 
 
@@ -79,8 +80,8 @@ def choice(kind: type[_Choice], what: str, given: object) -> _Choice:
 def _check(values: Struct, kinds: Mapping[str, tuple[type, ...]], optional: set[str]) -> None:
     for name, kind in kinds.items():
         value: object = getattr(values, name)
-        if isinstance(value, kind) or (value is None and name in optional):
+        if type(value) in kind or isinstance(value, kind) or (value is None and name in optional):
             continue
         if kind == (timedelta,):
             check_duration(name, value)
-        raise BadRequest(detail=f"{name!r} is a {kind[0].__name__}, not {value!r}")
+        raise BadRequest(detail=f"{name!r} is a {kind[-1].__name__}, not {value!r}")
