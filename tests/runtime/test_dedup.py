@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support import homes
 from tests.support.gates import Gate
-from tests.support.patience import LONG, end_of
+from tests.support.patience import LONG, end_of, eventually
 
 import bide
 from bide import Queued, Request
@@ -166,6 +166,7 @@ async def test_of_many_simultaneous_calls_by_two_clients_one_starts_the_job(home
 async def test_of_several_equal_ones_the_newest_that_can_be_joined_is(jobs: Jobs, gate: Gate, tmp_path: Path) -> None:
     once = f"mkdir {tmp_path / 'once'} && {gate.wait}"
     running = await start(jobs, once)
+    await eventually((tmp_path / "once").exists)
     failed = await jobs.run(once, dedup=replace(RUNNING, fresh=True))
     assert failed.job.id != running.job.id
     for policy in (RUNNING, RECENT):
