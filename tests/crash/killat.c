@@ -108,7 +108,7 @@ static void on_stop(pid_t nursery, pid_t pid, int status) {
 static void watch_nursery(pid_t nursery, int ready) {
     long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEVFORK;
     int status;
-    if (ptrace(PTRACE_SEIZE, nursery, NULL, (void *)options) != 0) say("refused %d\n", errno);
+    if (ptrace(PTRACE_SEIZE, nursery, NULL, (void *)options) != 0 && errno != ESRCH) say("refused %d\n", errno);
     close(ready);
     for (pid_t pid; (pid = waitpid(-1, &status, __WALL)) > 0;) {
         int i = find(pid);

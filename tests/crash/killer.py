@@ -1,5 +1,6 @@
 """The stand-in for the keeper (killat.c), which kills keepers at a system call chosen by the test."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -42,8 +43,9 @@ class Killer:
         if not self._log.exists():
             return []
         lines = [line.split() for line in self._log.read_text().splitlines()]
-        if any(words[0] == "refused" for words in lines):
-            pytest.skip("processes may not be traced here")
+        for words in lines:
+            if words[0] == "refused":
+                pytest.skip(f"processes may not be traced here: {os.strerror(int(words[1]))}")
         return lines
 
     def killed(self) -> bool:
