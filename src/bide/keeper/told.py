@@ -22,7 +22,7 @@ def append(path: str, data: bytes) -> None:
     fd = os.open(f"{path}/in", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _reserve(fd, len(data))
-        _write_all(fd, data)
+        write_all(fd, data)
     finally:
         os.close(fd)
 
@@ -47,7 +47,8 @@ def _fallocate() -> Callable[[int, int, int], int]:
     return lambda fd, at, size: ctypes.get_errno() if function(fd, _KEEP_SIZE, at, size) else 0
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of it, in as many pieces as the system takes it."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
@@ -57,7 +58,7 @@ def write(path: str, data: bytes, how: int = os.O_CREAT | os.O_EXCL) -> None:
     """Write all of it to a file, which must not be there unless `how` says otherwise. Raises OSError."""
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | how, 0o600)
     try:
-        _write_all(fd, data)
+        write_all(fd, data)
     finally:
         os.close(fd)
 

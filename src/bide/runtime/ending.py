@@ -78,8 +78,7 @@ async def _ask(core: Core, job: Job, line: str, token: str, bell: Bell) -> None:
             if keeper and keeper != asked and folder.command(path, line):
                 asked = keeper
             # A keeper about to leave may not hear us any more, and says nothing then.
-            with anyio.move_on_after(1.0 if keeper and keeper == asked and not done else 0.05):
-                await alarm.wait()
+            await alarm.wait(1.0 if keeper and keeper == asked and not done else 0.05)
 
 
 def _left(page: dict[str, Any]) -> set[Descendant]:
@@ -176,8 +175,8 @@ async def command(live: Live, line: str) -> None:
     for _ in range(40):
         if live.ended or folder.command(live.path, line):
             return
-        with heard([live.changed]) as alarm, anyio.move_on_after(0.05):
-            await alarm.wait()
+        with heard([live.changed]) as alarm:
+            await alarm.wait(0.05)
     raise InternalError(detail=f"the keeper of {live.job.id} does not answer")
 
 

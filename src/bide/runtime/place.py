@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
+from bide.keeper import told
 from bide.model.session import Session
 from bide.model.state import Held
 from bide.model.times import from_stamp, stamp
@@ -116,9 +117,7 @@ def write_whole(path: str, data: bytes, *, sync: bool) -> None:
     temporary = f"{path}.tmp"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        told.write_all(fd, data)
         if sync:
             os.fsync(fd)
     finally:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import anyio
-
 from bide.keeper import services
 from bide.model.phase import Queued, Running
 from bide.runtime.hub import heard
@@ -22,18 +20,16 @@ async def ready_or_ended(live: Live) -> None:
     """Return when a service is ready, is over, or has had its time."""
     service = live.job.spec.service
     await until(live, lambda: not isinstance(live.job.phase, Queued))
-    with anyio.move_on_after(0 if service is None else service.ready_timeout.total_seconds()):
-        await until(live, lambda: live.ended or is_ready(live))
+    seconds = 0 if service is None else service.ready_timeout.total_seconds()
+    await until(live, lambda: live.ended or is_ready(live), seconds)
 
 
-async def until(live: Live, condition: Callable[[], bool], seconds: float | None = None) -> bool:
-    """Return when the condition holds, or the time is up: whether it holds. It is looked at whenever something changes."""
+async def until(live: Live, condition: Callable[[], bool], seconds: float | None = None) -> None:
+    """Return when the condition holds, or the time is up. It is looked at whenever something changes."""
     due = None if seconds is None else time.monotonic() + seconds
     while True:
         with heard([live.changed]) as alarm:
-            if condition():
-                return True
             left = None if due is None else due - time.monotonic()
-            if left is not None and left <= 0:
-                return False
+            if condition() or (left is not None and left <= 0):
+                return
             await alarm.wait(left)

@@ -63,8 +63,7 @@ class _Sink:
             with heard([self._core.keeping.events]) as alarm:
                 due = await self._due()
                 if not due:
-                    with anyio.move_on_after(self._until_retry()):
-                        await alarm.wait()
+                    await alarm.wait(self._until_retry())
                     continue
             await anyio.sleep(gathered_for((one for one, _ in due), self._settings.gather).total_seconds())
             found = (await self._due())[:LIMIT]

@@ -136,8 +136,7 @@ async def _settled(core: Core, retrying: Retrying, ran: Ran, request: Request, b
         live = core.live(answer.job)
         if live is not None:
             left = None if request.deadline is None else began + request.deadline.total_seconds() - anyio.current_time()
-            with anyio.move_on_after(None if left is None else max(left, 0)):
-                await until(live, lambda live=live: live.ended)
+            await until(live, lambda live=live: live.ended, left)
             deferred = not live.ended
         answer = await retrying.answer(core.seen.mark(core.find(answer.job.id)))
     return answer, deferred

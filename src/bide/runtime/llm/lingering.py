@@ -44,8 +44,7 @@ async def _watch(core: Core, live: Live, linger: timedelta) -> None:
     await until(live, lambda: not isinstance(live.job.phase, Queued))
     if not await _said_all(core, live):
         return
-    with anyio.move_on_after(linger.total_seconds()):
-        await until(live, lambda: live.ended)
+    await until(live, lambda: live.ended, linger.total_seconds())
     if not live.ended:
         log.info("%s said its result and lingers; it is ended", live.job.id)
         try:

@@ -6,8 +6,6 @@ import logging
 import signal
 from datetime import timedelta
 
-import anyio
-
 from bide.model.errors import BideError
 from bide.model.llm.answer import WAITED
 from bide.model.phase import Queued
@@ -28,8 +26,7 @@ def watch(core: Core, live: Live, most: timedelta) -> None:
 
 async def _watch(core: Core, live: Live, most: timedelta) -> None:
     left = most - (now() - live.job.created_at)
-    with anyio.move_on_after(max(left.total_seconds(), 0)):
-        await until(live, lambda: not isinstance(live.job.phase, Queued))
+    await until(live, lambda: not isinstance(live.job.phase, Queued), left.total_seconds())
     if isinstance(live.job.phase, Queued) and live.held:
         try:
             await ending.kill(core, live.job.id, signal.SIGTERM, live.job.spec.limits.grace, WAITED)
