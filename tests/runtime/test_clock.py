@@ -14,6 +14,7 @@ from tests.support.patience import LONG, end_of, ended
 
 from bide import Filter, Limits, Reason, Until
 from bide.api import Jobs
+from bide.model.errors import JobForgotten
 
 HOUR = 3600
 PLAIN = dict(os.environ)
@@ -64,6 +65,19 @@ async def test_waits_and_limits_last_as_long_as_they_say(jobs: Jobs, clock: Cloc
     assert anyio.current_time() - began < 1
     assert (await end_of(jobs, job)).end.reason is Reason.TIMED_OUT
     assert 0.9 < anyio.current_time() - began < 5
+
+
+async def test_ending_a_session_ends_jobs_from_before_it_by_the_clock(jobs: Jobs, clock: Clock, gate: Gate) -> None:
+    """The clock is set back after the session began: its jobs seem older than the session."""
+    clock.jump(HOUR)
+    await jobs.sessions.start("s", base_env=PLAIN)
+    clock.jump(-HOUR)
+    job = (await jobs.run(gate.wait, session="s", background=True)).job.id
+    found = await jobs.sessions.get("s")
+    assert (found.running, [one.id for one in found.jobs]) == (1, [job])
+    assert (await jobs.sessions.end("s", forget=True)).killed == (job,)
+    with pytest.raises(JobForgotten):
+        await jobs.get(job)
 
 
 async def test_jobs_stay_in_the_order_they_were_started(jobs: Jobs, clock: Clock) -> None:

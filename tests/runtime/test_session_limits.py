@@ -163,3 +163,18 @@ async def test_what_is_too_much_is_counted_anew_after_a_restart(home: Path) -> N
         await eventually(trimmed)
         with pytest.raises(JobForgotten):
             await jobs.get(first)
+
+
+async def test_ending_leaves_the_jobs_of_an_earlier_session_of_the_same_id(home: Path, gate: Gate) -> None:
+    """They went on when that one was evicted."""
+    settle(home, most=1)
+    async with homes.local(home) as jobs:
+        await jobs.sessions.start("s")
+        earlier = (await jobs.run(gate.wait, session="s", background=True)).job.id
+        await jobs.sessions.start("t")
+        await jobs.sessions.start("s")
+        own = (await jobs.run(gate.wait, session="s", background=True)).job.id
+        found = await jobs.sessions.get("s")
+        assert ([job.id for job in found.jobs], found.running) == ([own], 1)
+        assert (await jobs.sessions.end("s")).killed == (own,)
+        assert (await jobs.get(earlier)).phase_name == "running"

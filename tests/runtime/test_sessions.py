@@ -1,6 +1,7 @@
 """Sessions: starting, changing, showing and ending them (checklist 69-79, 91, 96, 97)."""
 
 import os
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import anyio
 import pytest
 from tests.support import homes
 from tests.support.gates import Gate
-from tests.support.patience import end_of, ended
+from tests.support.patience import end_of, ended, eventually
 
 import bide
 from bide.api import Jobs
@@ -60,7 +61,7 @@ async def test_a_run_moves_the_time_of_last_activity(jobs: Jobs) -> None:
     await jobs.run("true", session="old")
     assert [one.id for one in await jobs.sessions.list()] == ["old", "new"]
     found = await jobs.sessions.get("old")
-    assert found.last_active_at > found.created_at
+    assert found.last_active_at >= found.created_at
 
 
 async def test_it_is_shown_with_its_newest_jobs_and_what_runs(jobs: Jobs, gate: Gate) -> None:
@@ -182,6 +183,38 @@ async def test_ending_kills_what_runs_and_leaves_what_ended(jobs: Jobs, gate: Ga
     assert (await jobs.read(done)).data == b"kept\n"
     assert (await jobs.get(other)).phase_name == "running"
     assert not (home / "sessions" / "s").exists()
+
+
+async def test_ending_ends_what_was_started_in_the_first_instant(local: Jobs) -> None:
+    """Some of these jobs are asked for in the millisecond in which their session began."""
+    for number in range(60):
+        session = (await local.sessions.start(f"s{number}")).session.id
+        job = (await local.run("sleep 1000", session=session, background=True)).job.id
+        done = await local.sessions.end(session)
+        assert (done.killed, done.unverified, done.session.running) == ((job,), (), 0)
+
+
+async def test_ending_ends_what_its_jobs_start_meanwhile(remote: Jobs, home: Path) -> None:
+    """A job that answers TERM by starting another: that one belongs to the session as well."""
+    await remote.sessions.start("s")
+    again = f"{sys.executable} -m bide run --bg -- sleep 1000"
+    code = f"trap '{again}; exit' TERM; echo ready; while :; do read line < '{home}/never' || exit; done"
+    os.mkfifo(home / "never")
+    job = (await remote.run(code, session="s", background=True)).job.id
+    await remote.wait([job], until=bide.Until(log="ready"))
+    done = await remote.sessions.end("s")
+    assert (set(done.killed), done.unverified) == ({"job-s-1", "job-s-2"}, ())
+
+
+async def test_a_service_that_comes_back_stays_in_its_session(jobs: Jobs) -> None:
+    await jobs.sessions.start("s")
+    service = bide.Service(restart=bide.Restart.ALWAYS, restarts=1)
+    await jobs.run("exit 3", session="s", name="web", service=service)
+
+    async def again() -> bool:
+        return [job.id for job in (await jobs.sessions.get("s")).jobs] == ["job-s-2", "job-s-1"]
+
+    await eventually(again)
 
 
 async def test_ending_can_forget_its_jobs(jobs: Jobs) -> None:

@@ -37,6 +37,14 @@ def seq_of(job: str, session: str) -> int:
     return int(number) if number != job and number.isdecimal() else 0
 
 
+def is_later(job: str, session: str, first: int) -> bool:
+    """Return whether a job has a number of a session that began after number `first`.
+
+    Numbers only rise, and the wall clock may step: instants do not tell sessions of the same id apart.
+    """
+    return seq_of(job, session) > first
+
+
 def check_vars(values: Mapping[str, Any]) -> None:
     """Refuse what JSON cannot say."""
     for name, value in values.items():
@@ -89,6 +97,8 @@ class Session(Struct, frozen=True):
     """Values that Python code keeps between runs; whatever JSON can say."""
     seq: int = 0
     """The number of its newest job."""
+    first: int = 0
+    """Its own jobs have greater numbers than this one; an earlier session of the same id had the others."""
     running: int = 0
     """How many of its jobs are active now."""
     note: str = ""

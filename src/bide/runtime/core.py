@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
@@ -164,8 +165,8 @@ def _of_service(facts: Facts, job: Job, path: str) -> Facts:
 
 
 def now() -> datetime:
-    """The wall clock, for stamps only."""
-    return datetime.now(UTC)
+    """Return the wall-clock time in whole milliseconds, the precision of every stored stamp. For stamps only."""
+    return folder.instant(time.time_ns() // 1_000_000)
 
 
 def size_of(path: str, stream: str) -> int:

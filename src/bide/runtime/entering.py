@@ -40,8 +40,14 @@ def next_id(core: Core, session: str | None) -> JobId | None:
     if session is None:
         return None
     place = core.places.open[session]
-    place.last_active_at = now()
+    core.places.touch(place, now())
     return job_id(place.id, core.places.take_number(place))
+
+
+def like_id(core: Core, job: Job) -> JobId | None:
+    """Return the next id in the session of a job that is started anew; `None` if that session is not open any more."""
+    place = core.places.open.get(job.session or "")
+    return job_id(place.id, core.places.take_number(place)) if place is not None and place.holds(job) else None
 
 
 def unset(core: Core, request: Request) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def leave(places: Places, keeping: Keeping, live: Live, phase: Ended) -> bool:
     """Whether `end` is called later, when what the run left is on disk."""
     job = live.job
     place = places.open.get(job.session or "")
-    if place is None or live.doomed or job.created_at < place.created_at:
+    if place is None or live.doomed or not place.holds(job):
         return False
     held = _after(places, place, job, phase, live.path)
     if held == place.held:
@@ -84,7 +84,7 @@ def take_up(places: Places, keeping: Keeping, store: Store) -> None:
 
 
 def _take_up(places: Places, place: Place, job: Job | None, name: str) -> None:
-    if job is not None and isinstance(job.phase, Ended) and job.created_at >= place.created_at:
+    if job is not None and isinstance(job.phase, Ended) and place.holds(job):
         place.held = _after(places, place, job, job.phase, places.home.job(job.id))
         places.write(place).result()
     _remove(places, place, name)

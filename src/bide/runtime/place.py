@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Any, cast
 
 from bide.keeper import told
-from bide.model.session import Session
+from bide.model.job import Job
+from bide.model.session import Session, is_later
 from bide.model.state import Held
 from bide.model.times import from_stamp, stamp
 from bide.store.sessions import SessionRow
@@ -29,6 +30,8 @@ class Place:
     last_active_at: datetime
     held: Held
     seq: int = 0
+    first: int = 0
+    """The greatest number that an earlier session of this id gave."""
     reserved: int = 0
     """Numbers up to this one may have been given, says the file that is being written, …"""
     durable: int = 0
@@ -39,6 +42,10 @@ class Place:
     trimming: bool = False
     trims_later: bool = False
 
+    def holds(self, job: Job) -> bool:
+        """Return whether a job belongs to this session, and not to an earlier one of the same id."""
+        return job.session == self.id and is_later(job.id, self.id, self.first)
+
     def to_json(self) -> dict[str, Any]:
         """What its file says."""
         held = self.held
@@ -47,6 +54,7 @@ class Place:
             "owner": self.owner,
             "created_at": stamp(self.created_at),
             "seq": self.reserved,
+            "first": self.first,
             "cwd": held.cwd,
             "base_env": dict(held.base_env),
             "env": dict(held.env),
@@ -73,6 +81,7 @@ class Place:
             unset=held.unset,
             vars=held.vars,
             seq=self.seq,
+            first=self.first,
             running=running,
             note=held.note,
         )
@@ -95,6 +104,7 @@ def read_place(folder: str, name: str) -> Place | None:
         )
         place = Place(body["id"], body["owner"], created_at, created_at, held)
         place.reserved = place.durable = int(body.get("seq", 0))
+        place.first = int(body.get("first", 0))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return place if place.id == name else None

@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -42,6 +43,7 @@ class Places:
         """None is known yet."""
         self.home: Home = home
         self.open: dict[str, Place] = {}
+        """In order of activity, the most recent last: the wall clock may step, and is too coarse to tell them apart."""
         self.over: Callable[[Place, Job], None] = lambda _place, _job: None
         """Told of each job of an open session that is over."""
         self.helper: str = os.path.join(home.sessions, HELPER)
@@ -85,6 +87,7 @@ class Places:
             else:
                 store.sessions.put(place.row())
             self._reserve(place)
+        self.open = dict(sorted(self.open.items(), key=lambda item: item[1].last_active_at))
         for row in rows.values():
             store.sessions.end(row.id, row.last_active_at, "ended")
 
@@ -96,6 +99,11 @@ class Places:
             shutil.move(self.folder(name), aside)
             log.error("the file of session %s cannot be read; its folder was moved to %s", name, aside)
         return place
+
+    def touch(self, place: Place, at: datetime) -> None:
+        """Record that a session is in use."""
+        place.last_active_at = at
+        self.open[place.id] = self.open.pop(place.id)
 
     def take_number(self, place: Place) -> int:
         """The number of the next job; no number is given twice."""

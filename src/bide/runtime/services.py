@@ -139,7 +139,9 @@ def _like(core: Core, job: Job, service: Service | None, key: str) -> Job:
     """The same job anew. A time to live goes on; it does not begin again."""
     ttl = None if job.spec.ttl is None else max(job.created_at + job.spec.ttl - now(), timedelta(milliseconds=1))
     spec = replace(job.spec, service=service, ttl=ttl, background=True)
-    return replace(job, id=starting.new_id(core), spec=spec, key=key, created_at=now(), phase=Queued(), facts=None)
+    return replace(
+        job, id=starting.id_like(core, job), spec=spec, key=key, created_at=now(), phase=Queued(), facts=None
+    )
 
 
 def _record_once_accepted(core: Core, job: Job, live: Live) -> None:

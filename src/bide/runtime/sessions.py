@@ -6,6 +6,7 @@ import logging
 import os
 import random
 import shutil
+import signal
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -63,7 +64,7 @@ class LocalSessions:
             raise BadRequest(detail=f"session {found!r} is open already; choose another id, or end it first")
         at = now()
         number = newest_number(core.store, found)
-        place = Place(found, owner, at, at, held, seq=number, reserved=number + RESERVE, bytes=0)
+        place = Place(found, owner, at, at, held, seq=number, first=number, reserved=number + RESERVE, bytes=0)
         # Begun is done, also if the caller goes away: all of it, or nothing.
         with anyio.CancelScope(shield=True):
             await self._open(place)
@@ -92,7 +93,7 @@ class LocalSessions:
         evicted: list[str] = []
         while len(others := self._others(new)) >= most:
             busy = self._busy()
-            place = min(others, key=lambda one: (one.id in busy, one.last_active_at, one.created_at))
+            place = min(others, key=lambda one: one.id in busy)
             going_on = f"; its {busy[place.id]} active jobs go on" if place.id in busy else ""
             log.warning("session %s is evicted, since %s has %d others%s", place.id, new.owner, len(others), going_on)
             with anyio.CancelScope(shield=True):
@@ -113,7 +114,7 @@ class LocalSessions:
         found: dict[str, int] = {}
         for live in self.core.keeping.table.live.values():
             place = self.core.places.open.get(live.job.session or "")
-            if place is not None and not live.ended and live.job.created_at >= place.created_at:
+            if place is not None and not live.ended and place.holds(live.job):
                 found[place.id] = found.get(place.id, 0) + 1
         return found
 
@@ -141,9 +142,9 @@ class LocalSessions:
         """See api.Sessions.get."""
         place = self._find(session)
         await self.core.settled()
-        page = self.core.store.page(Filter(session=place.id, since=place.created_at), _NEWEST, None)
+        page = self.core.store.page(Filter(session=place.id), _NEWEST, None)
         live = self.core.keeping.table.live
-        jobs = [held.job if (held := live.get(job.id)) else job for job in page.jobs]
+        jobs = [held.job if (held := live.get(job.id)) else job for job in page.jobs if place.holds(job)]
         found = place.session(self._busy().get(place.id, 0))
         return replace(found, jobs=tuple(self.core.with_facts(job) for job in jobs))
 
@@ -151,8 +152,7 @@ class LocalSessions:
     async def list(self, *, owner: str | None = None) -> tuple[Session, ...]:
         """See api.Sessions.list."""
         busy = self._busy()
-        places = [place for place in self.core.places.open.values() if owner in (None, place.owner)]
-        places.sort(key=lambda place: place.last_active_at, reverse=True)
+        places = [place for place in reversed(self.core.places.open.values()) if owner in (None, place.owner)]
         return tuple(place.session(busy.get(place.id, 0)) for place in places)
 
     @with_sound_store
@@ -179,8 +179,8 @@ class LocalSessions:
         place.ending = True
         try:
             killed, unverified = await self._kill_all(place)
+            # Nothing comes between the last look for active jobs and the removal of the session.
             with anyio.CancelScope(shield=True):
-                await self.core.settled()
                 await self._close(place, "ended")
         except BaseException:
             place.ending = False
@@ -189,26 +189,30 @@ class LocalSessions:
         return SessionEnded(place.session(len(unverified)), killed, unverified, forgotten)
 
     async def _kill_all(self, place: Place) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        live = [one.job for one in self.core.keeping.table.live.values() if not one.ended]
-        jobs = [job.id for job in live if job.session == place.id and job.created_at >= place.created_at]
+        """Kill the active jobs of a session until there are none that nobody tried to kill: jobs can start others."""
         verified: dict[str, bool] = {}
+        while jobs := [job for job in self._active(place) if job not in verified]:
+            async with anyio.create_task_group() as group:
+                for job in jobs:
+                    verified[job] = False
+                    group.start_soon(self._kill, place, job, verified)
+            await self.core.settled()
+        killed = tuple(job for job, empty in verified.items() if empty)
+        return killed, tuple(job for job, empty in verified.items() if not empty)
 
-        async def kill(job: str) -> None:
-            try:
-                verified[job] = (
-                    await ending.kill(self.core, job, 15, _GRACE, f"end of session {place.id}")
-                ).verified_empty
-            except BideError as error:
-                log.warning("%s could not be killed: %s", job, error)
-                verified[job] = False
+    def _active(self, place: Place) -> list[str]:
+        jobs = [live.job for live in self.core.keeping.table.live.values() if not live.ended]
+        return [job.id for job in jobs if place.holds(job)]
 
-        async with anyio.create_task_group() as group:
-            for job in jobs:
-                group.start_soon(kill, job)
-        return tuple(job for job in jobs if verified[job]), tuple(job for job in jobs if not verified[job])
+    async def _kill(self, place: Place, job: str, verified: dict[str, bool]) -> None:
+        try:
+            found = await ending.kill(self.core, job, signal.SIGTERM, _GRACE, f"end of session {place.id}")
+            verified[job] = found.verified_empty
+        except BideError as error:
+            log.warning("%s could not be killed: %s", job, error)
 
     async def _forget_all(self, place: Place) -> int:
-        ids = [job.id for job in self.core.store.sessions.ended_jobs(place.id, place.created_at)]
+        ids = [job.id for job in self.core.store.sessions.ended_jobs(place.id, place.first)]
         count = 0
         for job in ids:
             try:

@@ -27,7 +27,7 @@ from bide.model.request import Request
 from bide.model.service import KIND
 from bide.model.turn import NOW, Turn
 from bide.runtime import dedup, entering, environment, lineage, ports, readiness
-from bide.runtime.core import Core
+from bide.runtime.core import Core, now
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
 from bide.store.faults import DatabaseCorrupt
@@ -201,7 +201,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     job = Job(
         id=job_id,
         spec=spec,
-        created_at=folder.instant(time.time_ns() // 1_000_000),
+        created_at=now(),
         name=request.name,
         owner=owner,
         label=request.label,
@@ -220,6 +220,11 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
         input=request.input,
     )
     return job, orders, group
+
+
+def id_like(core: Core, job: Job) -> JobId:
+    """Return the id under which a job is started anew: in its session if that is still open."""
+    return entering.like_id(core, job) or new_id(core)
 
 
 def new_id(core: Core) -> JobId:

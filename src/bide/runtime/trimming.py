@@ -70,7 +70,7 @@ async def trim(core: Core, place: Place) -> timedelta | None:
     # What ends from here on is counted beside; some of it perhaps twice, until it is counted anew.
     place.bytes = 0
     await core.settled()
-    ended = await anyio.to_thread.run_sync(lambda: list(core.store.sessions.ended_jobs(place.id, place.created_at)))
+    ended = await anyio.to_thread.run_sync(lambda: list(core.store.sessions.ended_jobs(place.id, place.first)))
     total = sum(job.bytes + PER_JOB for job in ended) + len(json.dumps(dict(place.held.vars)))
     limit, keep = core.settings.sessions.bytes, core.settings.sessions.keep
     forgotten, again = 0, None

@@ -107,7 +107,7 @@ def _probe(core: Core, live: Live, command: str) -> Live:
     argv = ("/bin/sh", "-c", _PROBE, "ready", command)
     spec = Spec(argv=argv, command=command, cwd=service.spec.cwd, background=True, fence=service.spec.fence)
     job = Job(
-        id=starting.new_id(core),
+        id=starting.id_like(core, service),
         spec=spec,
         created_at=now(),
         owner=service.owner,

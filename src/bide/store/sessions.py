@@ -7,7 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from bide.model.job import Job
-from bide.model.session import seq_of
+from bide.model.session import is_later, seq_of
 from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.rows import Row, Values, from_ms, to_job, to_ms
@@ -87,13 +87,13 @@ class SessionRows:
         found = self._rows(QUERIES["session_job_of_pid"], {"session": session, "pid": pid})
         return to_job(found[0]) if found else None
 
-    def ended_jobs(self, session: str, since: datetime) -> Iterator[EndedJob]:
-        """The jobs of a session that ended since it began, oldest first; read some at a time, so that nobody waits long."""
-        after, began = 0, to_ms(since)
+    def ended_jobs(self, session: str, first: int) -> Iterator[EndedJob]:
+        """Yield the ended jobs of a session with numbers above `first`, oldest first; read a page at a time."""
+        after = 0
         while True:
             rows = self._rows(QUERIES["session_ended"], {"session": session, "after": after, "limit": _PAGE})
             for _, job, ended_at, size in rows:
-                if ended_at >= began:
+                if is_later(job, session, first):
                     yield EndedJob(job, from_ms(ended_at), size or 0)
             if len(rows) < _PAGE:
                 return

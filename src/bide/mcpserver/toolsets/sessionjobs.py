@@ -16,6 +16,7 @@ from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended
 from bide.model.schema import Json
+from bide.model.session import is_later
 from bide.model.words import signal_of
 
 LISTED = 50
@@ -81,12 +82,18 @@ async def list_jobs(call: Call, given: Json, shown_bytes: int) -> Answer:
     limit: int = wanted.get("limit", LISTED)
     where = Filter(owner=call.caller.owner, session=session)
     closed: SessionNotFound | None = None
+    first = 0
     if session is not None:
         try:
-            where = Filter(owner=where.owner, session=session, since=(await call.own.session(session)).created_at)
+            first = (await call.own.session(session)).first
         except SessionNotFound as error:
             closed = error
-    found = await _matching(call, where, limit + 1, lambda job: job.session == session and _fits(job, wanted))
+
+    def fits(job: Job) -> bool:
+        earlier = bool(first and session and not is_later(job.id, session, first))
+        return job.session == session and not earlier and _fits(job, wanted)
+
+    found = await _matching(call, where, limit + 1, fits)
     if closed is not None and not found:
         raise closed
     data: Json = {"jobs": [sessionwords.row(job, shown_bytes) for job in found[:limit]]}

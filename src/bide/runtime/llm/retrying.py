@@ -100,7 +100,7 @@ class Retrying:
         log.warning("%s (%s) failed: %s; it is asked again", job.id, found.cli, found.error)
         spec = replace(job.spec, background=True, ask=replace(facts, attempt=facts.attempt + 1, retry_of=str(job.id)))
         like = replace(
-            job, id=starting.new_id(core), spec=spec, key=_key(job), created_at=now(), phase=Queued(), facts=None
+            job, id=starting.id_like(core, job), spec=spec, key=_key(job), created_at=now(), phase=Queued(), facts=None
         )
         path = _path(core, job)
         try:
