@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from tests.support import homes, processes
+from tests.support import bounds, homes, processes
 from tests.support.gates import Gate
 
 import bide
@@ -15,8 +15,9 @@ from bide.api import Jobs
 from bide.client.start import ensure_daemon
 
 
-def pytest_configure() -> None:
-    """One keeper made ahead is enough to have jobs with and without one, and four cost more than most tests do."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the time bounds. One keeper made ahead is enough for jobs with and without one; four cost more than most tests."""
+    config.pluginmanager.register(bounds)
     if "BIDE_TORTURE" not in os.environ:
         os.environ.setdefault("BIDE_SPARES", "1")
 
@@ -90,9 +91,8 @@ def daemons_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 async def shared_remote(daemons_home: Path) -> AsyncIterator[Jobs]:
     """The verbs over the socket of a real daemon that other tests use as well: ids and names of theirs are in its home."""
-    async with bide.connect(daemons_home) as found:
+    async with bide.connect(daemons_home) as found, homes.cleaning(found):
         yield found
-        await homes.end_everything(found)
 
 
 @pytest.fixture(params=["local", "remote"])

@@ -1,7 +1,7 @@
 """The suite's tools, resources and prompts, put before those of a door."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import anyio
 import mcp_types as types
@@ -43,6 +43,8 @@ class FixtureDoor(Door):
     """A door with the suite's tools beside its own."""
 
     tasks = FixtureTasks
+    answered: ClassVar[dict[str, int]] = {"fixtures": 0, "door": 0}
+    """How many requests the fixtures answered alone, and how many the door had a part in."""
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)
@@ -69,7 +71,17 @@ class FixtureDoor(Door):
         own = cast("Handler", entry.handler)
 
         async def handle(ctx: Any, params: Any) -> Any:
-            return await act(ctx, params, own)
+            by = "fixtures"
+
+            async def asked(ctx: Any, params: Any) -> Any:
+                nonlocal by
+                by = "door"
+                return await own(ctx, params)
+
+            try:
+                return await act(ctx, params, asked)
+            finally:
+                self.answered[by] += 1
 
         server.add_request_handler(method, entry.params_type, handle)
 

@@ -1,5 +1,6 @@
 """Serves a door with the suite's fixtures over HTTP on loopback, and says where on stdout. For the conformance run alone."""
 
+import json
 import os
 import socket
 import sys
@@ -33,6 +34,7 @@ async def main() -> None:
                 server.should_exit = True
             await end_everything(jobs)
             group.cancel_scope.cancel()
+    sys.stdout.write(f"{json.dumps(FixtureDoor.answered)}\n")
 
 
 if __name__ == "__main__":

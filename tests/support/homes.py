@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 from tests.support import processes
-from tests.support.patience import eventually
+from tests.support.patience import PATIENCE, eventually
 
 import bide
 from bide import config
@@ -19,6 +19,20 @@ from bide.runtime.local import LocalJobs
 
 Door = Callable[[Path], AbstractAsyncContextManager[Jobs]]
 """`local` or `remote`, below."""
+
+
+CLEANING = 2 * PATIENCE
+"""Seconds in which everything in a home must be over, once its test is."""
+
+
+@asynccontextmanager
+async def cleaning(jobs: Jobs) -> AsyncGenerator[None]:
+    """End everything in the home at the end, within a bound, also if the test was cancelled."""
+    try:
+        yield
+    finally:
+        with anyio.fail_after(CLEANING, shield=True):
+            await end_everything(jobs)
 
 
 async def end_everything(jobs: Jobs) -> None:
@@ -64,12 +78,10 @@ async def local(home: Path) -> AsyncGenerator[Jobs]:
     """The verbs in this process; at the end everything in the home is over and collected."""
     async with bide.local(home) as jobs:
         before = processes.descriptors(home).count(processes.PIDFD)
-        try:
+        async with cleaning(jobs):
             yield jobs
-        finally:
-            with anyio.CancelScope(shield=True):
-                await end_everything(jobs)
-                await eventually(lambda: processes.descriptors(home).count(processes.PIDFD) <= before + config.spares())
+        with anyio.CancelScope(shield=True):
+            await eventually(lambda: processes.descriptors(home).count(processes.PIDFD) <= before + config.spares())
 
 
 @asynccontextmanager
@@ -86,9 +98,9 @@ async def remote(home: Path) -> AsyncGenerator[Jobs]:
     """The verbs over the socket of a daemon of its own; at the end everything in the home is over and collected."""
     async with bide.connect(home) as jobs:
         try:
-            yield jobs
+            async with cleaning(jobs):
+                yield jobs
         finally:
-            with anyio.CancelScope(shield=True):
-                await end_everything(jobs)
+            with anyio.fail_after(CLEANING, shield=True):
                 await stop_daemon(home)
                 await eventually(lambda: not processes.reap())

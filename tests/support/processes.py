@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Collection, Iterator
@@ -141,3 +142,8 @@ def descriptors(folder: Path) -> list[str]:
             if str(folder) in target or target == PIDFD:
                 found.append(target)
     return found
+
+
+if __name__ == "__main__":
+    for found in of_folder(Path(sys.argv[1])):
+        end(found)
