@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from bide.model.errors import BideError, DaemonUnavailable, HomeUnusable, from_json
+from bide.model.errors import BideError, DaemonUnavailable, DiskFull, HomeUnusable, from_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def prepare_home(home: str) -> None:
         if not os.path.isdir(home):
             raise HomeUnusable(home=home, detail="it is not a folder") from None
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(home=home) from error
         raise HomeUnusable(home=home, detail=error.strerror or str(error)) from error
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         read_only = os.statvfs(home).f_flag & os.ST_RDONLY
@@ -173,7 +175,7 @@ _OF_A_JOB = ("BIDE_JOB", "BIDE_PARENT", "BIDE_SESSION", "BIDE_SESSION_FOLDER")
 def _spawn_detached(home: str, ready: int) -> int:
     import signal  # noqa: PLC0415 - only a cold start pays for it
 
-    log = os.path.join(home, "daemon.log")
+    log = _log_of(home)
     actions: list[tuple[object, ...]] = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_DUP2, ready, 1),
@@ -189,6 +191,18 @@ def _spawn_detached(home: str, ready: int) -> int:
         setsigmask=(),
         setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
     )
+
+
+def _log_of(home: str) -> str:
+    """Return the file for what a daemon says before it opens its log; a full disk may have no room for one."""
+    log = os.path.join(home, "daemon.log")
+    try:
+        os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return os.devnull
+    return log
 
 
 def _inherited() -> list[int]:

@@ -139,9 +139,12 @@ def _say(value: dict[str, Any]) -> None:
 
 
 def _log_to(home: str) -> None:
+    path = os.path.join(home, "daemon.log")
+    # Opened with the first line: a full disk may have no room for the file, and must not keep the daemon from starting.
     handler = logging.handlers.RotatingFileHandler(
-        os.path.join(home, "daemon.log"), maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8"
+        path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
     )
+    logging.raiseExceptions = False  # a line that finds no room is lost, and no reason for a traceback
     logging.basicConfig(
         level=logging.INFO,
         handlers=[handler],

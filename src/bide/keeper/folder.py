@@ -6,6 +6,7 @@ docs/keeper.md is the contract. Knows nothing of processes.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -23,6 +24,8 @@ from bide.model.messages import job_from_json, job_to_json
 from bide.model.times import ms
 
 RECORD = 4096
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""The errors of a full disk."""
 _SMALL = 64 * 1024
 MARKER = "BIDE_JOB"
 _ENV_COUNT = re.compile(rb"env=[0-9]+")
@@ -205,7 +208,16 @@ def write_end(path: str, record: Mapping[str, Any]) -> None:
     temporary = f"{path}/end.daemon"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
-    told.write(temporary, data)
+    try:
+        told.write(temporary, data)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        # The keeper that began here had room reserved for this.
+        temporary = f"{path}/end.tmp"
+        told.write(temporary, data, 0)
     fd = os.open(temporary, os.O_RDONLY | os.O_CLOEXEC)
     os.fsync(fd)
     os.close(fd)
@@ -246,7 +258,12 @@ def remove(path: str) -> None:
 def write_dropped(path: str, at: datetime) -> None:
     """Put on record that the output of an ended job is being dropped."""
     with open(f"{path}/dropped", "wb") as file:
-        file.write(b"%d\n" % (at.timestamp() * 1000))
+        file.write(dropped_line(at))
+
+
+def dropped_line(at: datetime) -> bytes:
+    """What the file `dropped` says."""
+    return b"%d\n" % (at.timestamp() * 1000)
 
 
 def read_dropped(path: str) -> datetime | None:

@@ -63,6 +63,23 @@ def write(path: str, data: bytes, how: int = os.O_CREAT | os.O_EXCL) -> None:
         os.close(fd)
 
 
+def write_reserved(path: str, size: int) -> None:
+    """Make a file that occupies `size` bytes on disk. Raises OSError and then leaves nothing."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            os.posix_fallocate(fd, 0, size)
+        except OSError as error:
+            if error.errno not in _NOT_THERE:
+                raise
+            write_all(fd, bytes(size))
+    except OSError:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(fd)
+
+
 def read(path: str) -> bytes:
     """All that the job was told. Raises OSError."""
     with open(f"{path}/in", "rb") as file:

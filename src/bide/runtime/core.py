@@ -32,6 +32,8 @@ from bide.settings import Settings
 from bide.store.store import Store
 
 _PROMPT_BYTES = 4096
+_KEPT_PIECES = 5
+"""So much of the reserve is not for rows, which the job folders can replace."""
 
 
 @dataclass(slots=True)
@@ -152,9 +154,14 @@ class Core:
             await self.hub.settled(self.store.barrier())
 
     async def caught_up(self) -> None:
-        """The same, as far as a full disk lets it be: for who only looks."""
-        with contextlib.suppress(DiskFull):
-            await self.settled()
+        """Do the same, as far as a full disk and the reserve allow it: a list finds jobs by their rows."""
+        while True:
+            try:
+                return await self.settled()
+            except DiskFull:
+                if not self.home.reserve.spend(keep=_KEPT_PIECES):
+                    return
+                self.keeping.store_again()
 
 
 def _of_service(facts: Facts, job: Job, path: str) -> Facts:

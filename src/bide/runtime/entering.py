@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from bide.keeper.folder import NO_ROOM
 from bide.kinds import wrapping
 from bide.model.errors import DiskFull
 from bide.model.job import Job, JobId
@@ -15,7 +16,6 @@ from bide.model.request import TAIL_BYTES, Request
 from bide.model.session import job_id
 from bide.model.state import shell_code
 from bide.runtime.core import Core, now
-from bide.runtime.home import NO_ROOM
 from bide.runtime.place import Place, write_whole
 
 

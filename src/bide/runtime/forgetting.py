@@ -19,9 +19,10 @@ from datetime import datetime
 import anyio.to_thread
 
 from bide.keeper import folder, room
+from bide.keeper.folder import NO_ROOM
 from bide.model.errors import DiskFull
 from bide.runtime.core import Core, now
-from bide.runtime.home import NO_ROOM, Home
+from bide.runtime.home import Home
 from bide.store.store import Store
 
 FORGET = "forget-"
@@ -41,9 +42,10 @@ async def forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None
     except DiskFull:
         intention = await anyio.to_thread.run_sync(make_room, core.home, ids)
         core.keeping.store_again()
-        await core.settled()
-        await anyio.to_thread.run_sync(_forget, core, ids, at, why)
+        await core.caught_up()
+        await anyio.to_thread.run_sync(_forget_for_room, core, ids, at, why)
         os.unlink(intention)
+    core.keeping.events.ring()
 
 
 def _forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
@@ -55,14 +57,18 @@ def _forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
         raise
     _remove(core.home, ids)
     os.unlink(intention)
-    core.hub.call_soon(core.keeping.events.ring)
+
+
+def _forget_for_room(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
+    core.home.reserve.with_room(lambda: core.store.past.forget(ids, at, why).result())
+    _remove(core.home, ids)
 
 
 def make_room(home: Home, ids: Sequence[str]) -> str:
     """Begin with the outputs. Raises DiskFull if there is no page for the list."""
     intention = os.path.join(home.new, FREE + secrets.token_hex(8))
     if not any(room.turn_page(home.job(job), json.dumps(list(ids)).encode(), intention) for job in ids):
-        raise DiskFull(home=home.path)
+        intention = home.reserve.with_room(lambda: _intend(home, FREE, ids))
     for job in ids:
         room.empty_output(home.job(job))
     return intention
@@ -79,14 +85,33 @@ async def drop_outputs(core: Core, ids: Sequence[str], at: datetime) -> None:
 
 
 def _drop(core: Core, ids: Sequence[str], at: datetime) -> None:
-    intention = _intend(core.home, DROP, ids)
+    reserve = core.home.reserve
+    intention = reserve.with_room(lambda: _intend(core.home, DROP, ids))
     for job in ids:
         with contextlib.suppress(FileNotFoundError):  # the folder may have been removed by hand
-            folder.write_dropped(core.home.job(job), at)
-    core.store.past.drop_outputs(ids, at).result()
-    for job in ids:
-        folder.remove_output(core.home.job(job))
+            reserve.with_room(lambda job=job: _mark_dropped(core.home.job(job), at))
+    try:
+        core.store.past.drop_outputs(ids, at).result()
+        _remove_outputs(core.home, ids)
+    except DiskFull:
+        # The files already say so: the next runtime would do this, too.
+        _remove_outputs(core.home, ids)
+        reserve.with_room(lambda: core.store.past.drop_outputs(ids, at).result())
     os.unlink(intention)
+
+
+def _mark_dropped(path: str, at: datetime) -> None:
+    """Write it to the job's folder; on a full disk, over a page that is there."""
+    try:
+        folder.write_dropped(path, at)
+    except OSError as error:
+        if error.errno not in NO_ROOM or not room.turn_page(path, folder.dropped_line(at), f"{path}/dropped"):
+            raise
+
+
+def _remove_outputs(home: Home, ids: Sequence[str]) -> None:
+    for job in ids:
+        folder.remove_output(home.job(job))
 
 
 def _intend(home: Home, what: str, ids: Sequence[str]) -> str:
@@ -116,7 +141,7 @@ def finish(home: Home, store: Store, name: str) -> None:
         ids = []  # it was being written, and nothing was begun
     try:
         for job in ids:
-            _finish(home, store, name, job)
+            home.reserve.with_room(lambda job=job: _finish(home, store, name, job))
     except DiskFull:
         return  # the next runtime tries again
     os.unlink(path)

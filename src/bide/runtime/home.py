@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 import socket
 import stat
 
-from bide.model.errors import HomeBusy, HomeUnusable
-
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-"""The errors of a full disk."""
+from bide.keeper.folder import NO_ROOM
+from bide.model.errors import DiskFull, HomeBusy, HomeUnusable
+from bide.runtime.reserve import Reserve
 
 
 class Home:
@@ -26,16 +24,23 @@ class Home:
         self.sessions: str = os.path.join(path, "sessions")
         self.quarantine: str = os.path.join(path, "quarantine")
         self.database: str = os.path.join(path, "bide.db")
+        self.reserve: Reserve = Reserve(path)
         try:
-            os.makedirs(path, mode=0o700, exist_ok=True)
-            self._check()
-            for folder in (self.jobs, self.new, self.sessions):
-                os.makedirs(folder, mode=0o700, exist_ok=True)
-            self._lock = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            self._folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            self.reserve.with_room(self._open)
         except OSError as error:
+            if error.errno in NO_ROOM:
+                raise DiskFull(home=path) from error
             raise HomeUnusable(home=path, detail=error.strerror or str(error)) from error
         self._take_lock()
+
+    def _open(self) -> None:
+        path = self.path
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        self._check()
+        for folder in (self.jobs, self.new, self.sessions):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        self._lock = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def _check(self) -> None:
         found = os.stat(self.path)
@@ -52,8 +57,11 @@ class Home:
             os.close(self._lock)
             os.close(self._folder)
             raise HomeBusy(home=self.path, pid=pid or "unknown") from error
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, b"%d\n" % os.getpid(), 0)
+        # Overwritten before it is cut: the block that the file has is enough on a full disk.
+        with contextlib.suppress(OSError):
+            line = b"%d\n" % os.getpid()
+            self.reserve.with_room(lambda: os.pwrite(self._lock, line, 0))
+            os.ftruncate(self._lock, len(line))
 
     def job(self, job: str) -> str:
         """The folder of a job."""
@@ -67,9 +75,11 @@ class Home:
         try:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.path, name))
-            sock.bind(address)
+            self.reserve.with_room(lambda: sock.bind(address))
         except OSError as error:
             sock.close()
+            if error.errno in NO_ROOM:
+                raise DiskFull(home=self.path) from error
             raise HomeUnusable(home=self.path, detail=f"no socket can be made there ({error.strerror})") from error
         finally:
             os.umask(before)

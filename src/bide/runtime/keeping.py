@@ -251,7 +251,7 @@ class Keeping(Moving):
             for stream in ("out", "err"):
                 with contextlib.suppress(FileNotFoundError):
                     record[f"{stream}_size"] = os.stat(os.path.join(live.path, stream)).st_size
-            folder.write_end(live.path, record)
+            self.home.reserve.with_room(lambda: folder.write_end(live.path, record))
             if self.take_end(live):
                 return
         except OSError as error:

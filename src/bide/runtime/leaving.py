@@ -17,6 +17,7 @@ from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
 from bide.runtime.place import Place
 from bide.runtime.places import Places
+from bide.runtime.reserve import is_full
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,13 @@ def take_up(places: Places, keeping: Keeping, store: Store) -> None:
 def _take_up(places: Places, place: Place, job: Job | None, name: str) -> None:
     if job is not None and isinstance(job.phase, Ended) and place.holds(job):
         place.held = _after(places, place, job, job.phase, places.home.job(job.id))
-        places.write(place).result()
+        try:
+            places.write(place).result()
+        except OSError as error:
+            if not is_full(error):
+                raise
+            log.warning("what %s left in session %s could not be written: the disk is full", job.id, place.id)
+            return  # its files stay, for the next runtime
     _remove(places, place, name)
 
 

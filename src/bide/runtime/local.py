@@ -58,6 +58,7 @@ from bide.runtime.services import LocalServices
 from bide.runtime.sessions import LocalSessions
 from bide.runtime.sound import with_sound_store
 from bide.store.faults import DatabaseCorrupt
+from bide.store.files import Access
 
 if TYPE_CHECKING:
     from bide.runtime.llm.local import LocalLlm
@@ -217,7 +218,7 @@ class LocalJobs:
         return self.lifetimes.attending(request.owner or DEFAULT_OWNER)
 
     def _check_store(self) -> None:
-        """A database that was deleted or replaced under us is made anew from the job folders.
+        """Replace a database that was deleted under us, or that was opened for a full disk which has room by now.
 
         What is written to the old one meanwhile is not lost: the folders have it.
         """
@@ -225,8 +226,11 @@ class LocalJobs:
         if at < self._checked_at + _CHECK_EVERY:
             return
         self._checked_at = at
-        if self.core.store.moved():
+        reserve = self.core.home.reserve
+        cramped = self.core.store.access is not Access.SHARED
+        if self.core.store.moved() or (cramped and reserve.is_roomy()):
             recovery.renew(self.core.home, self.core.keeping, damaged=False)
+        reserve.fill()
 
 
 @contextlib.contextmanager
@@ -254,6 +258,7 @@ def _opened(home: str) -> Generator[tuple[Core, Consumers]]:
         keeping.leave = lambda live, phase: leaving.leave(places, keeping, live, phase)
         recovery.recover(place, keeping, queue)
         leaving.take_up(places, keeping, keeping.store)
+        place.reserve.fill()
         core = Core(place, hub, keeping, queue, chosen, places, keeping.store.newest_id())
         trimming.watch(core)
         yield core, consumers

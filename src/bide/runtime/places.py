@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
+from bide.keeper.folder import read_small
 from bide.kinds import wrapping
 from bide.model.errors import SessionNotFound
 from bide.model.job import Job
@@ -23,6 +24,7 @@ from bide.model.session import SESSION_PATTERN, seq_of
 from bide.model.times import from_stamp, stamp
 from bide.runtime.home import Home
 from bide.runtime.place import Place, read_place, write_place, write_whole
+from bide.runtime.reserve import is_full
 from bide.store.sessions import SessionRow
 from bide.store.store import Store
 
@@ -72,7 +74,7 @@ class Places:
 
     def load(self, store: Store) -> None:
         """Take up what is there; a row that says otherwise is put right."""
-        write_whole(self.helper, wrapping.helper_text().encode(), sync=False)
+        self._write_helper()
         rows = {row.id: row for row in store.sessions.open()}
         prepared = numbers(os.listdir(self.home.new))
         for name in sorted(os.listdir(self.home.sessions)):
@@ -90,6 +92,18 @@ class Places:
         self.open = dict(sorted(self.open.items(), key=lambda item: item[1].last_active_at))
         for row in rows.values():
             store.sessions.end(row.id, row.last_active_at, "ended")
+
+    def _write_helper(self) -> None:
+        """Write the shell code that all sessions source. On a full disk those that are open keep what they have."""
+        text = wrapping.helper_text().encode()
+        if read_small(self.helper) == text:
+            return
+        try:
+            self.home.reserve.with_room(lambda: write_whole(self.helper, text, sync=False))
+        except OSError as error:
+            if not is_full(error):
+                raise
+            log.warning("%s could not be written: the disk is full", self.helper)
 
     def _read(self, name: str) -> Place | None:
         place = read_place(self.folder(name), name)
@@ -124,7 +138,11 @@ class Places:
         data, reserved = json.dumps(place.to_json()).encode(), place.reserved
 
         def write() -> None:
-            write_place(self.folder(place.id), data, new=new)
+            folder = self.folder(place.id)
+            if new:
+                write_place(folder, data, new=True)
+            else:
+                self.home.reserve.with_room(lambda: write_place(folder, data, new=False))
             place.durable = reserved
 
         return self._thread.submit(write)

@@ -8,6 +8,7 @@ import shutil
 import time
 
 from bide.keeper import ends, folder, groups, launch
+from bide.model.errors import DiskFull
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
 from bide.runtime import places, spares
@@ -16,7 +17,7 @@ from bide.runtime.home import Home
 from bide.runtime.keeping import Keeping
 from bide.runtime.queue import Queue
 from bide.store.faults import DatabaseCorrupt
-from bide.store.files import quarantine
+from bide.store.files import Access, quarantine
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -25,16 +26,31 @@ _BATCH = 500
 
 
 def open_store(home: Home) -> Store:
-    """The home's database; a missing or unusable one is made anew from the job folders."""
+    """The home's database; a missing or unusable one is made anew from the job folders.
+
+    A full disk leaves ways of opening it that need less room; the last keeps the index in memory.
+    """
     try:
-        return _filled(home)
+        return _sound(home, Access.SHARED)
+    except DiskFull:
+        log.warning("the disk is full: the database is opened without shared memory")
+    try:
+        return home.reserve.with_room(lambda: _sound(home, Access.ALONE))
+    except DiskFull:
+        log.warning("the disk is full: the index is built in memory, from the job folders")
+    return _sound(home, Access.MEMORY)
+
+
+def _sound(home: Home, access: Access) -> Store:
+    try:
+        return _filled(home, access)
     except DatabaseCorrupt as error:
         _set_aside(home, str(error))
-        return _filled(home)
+        return _filled(home, access)
 
 
-def _filled(home: Home) -> Store:
-    store = Store(home.database)
+def _filled(home: Home, access: Access) -> Store:
+    store = Store(home.database, access)
     try:
         if store.created:
             rebuild(home, store)
@@ -99,6 +115,8 @@ def renew(home: Home, keeping: Keeping, *, damaged: bool) -> None:
     if damaged:
         _set_aside(home, "it is damaged")
     old = keeping.store
+    if old.access is Access.ALONE:
+        old.close()  # it keeps every other connection out
     keeping.use(open_store(home))
     old.close()
     keeping.store.add([live.job for live in keeping.table.live.values() if not live.doomed])
@@ -118,7 +136,7 @@ def recover(home: Home, keeping: Keeping, queue: Queue) -> None:
         elif name.startswith(spares.PREFIX):
             folder.remove(os.path.join(home.new, name))
         elif name not in known and (job := _take_up(home, name)) is not None:
-            keeping.store.add([job]).result()
+            home.reserve.with_room(lambda job=job: keeping.store.add([job]).result())
             active.append(job)
     lives = keeping.take_up(active)
     queue.take_up(lives)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -52,10 +53,15 @@ def take_up(core: Core) -> None:
 
 def _ended_before(core: Core) -> list[Job]:
     """Services that are over, also those whose end was only just found in their folder."""
-    if any(live.ended for live in core.keeping.table.live.values()):
-        core.keeping.store_ends()
+    ended = [live.job for live in core.keeping.table.live.values() if live.ended]
+    if not ended:
+        return core.store.ended_services()
+    core.keeping.store_ends()
+    with suppress(DiskFull):
         core.store.barrier().result()
-    return core.store.ended_services()
+    found = core.store.ended_services()
+    known = {job.id for job in found}
+    return found + [job for job in ended if job.spec.service is not None and job.id not in known]
 
 
 def _admitted(core: Core, live: Live) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from bide.keeper.folder import NO_ROOM
 from bide.model.errors import DiskFull
 from bide.runtime.core import Core
-from bide.runtime.home import NO_ROOM
 from bide.store.faults import DatabaseCorrupt
 
 

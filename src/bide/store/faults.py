@@ -1,5 +1,6 @@
 """What can be wrong with the database, in words that callers without SQL understand."""
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -14,6 +15,15 @@ class IdTaken(Exception):
     """A job has this id, or had it before it was forgotten."""
 
 
+_WITHOUT_ROOM = (sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CANTOPEN)
+"""Codes that SQLite uses for a full disk among other things."""
+
+
+def _is_full(folder: Path) -> bool:
+    disk = os.statvfs(folder)
+    return not disk.f_bavail or (bool(disk.f_files) and not disk.f_favail)
+
+
 def is_of_the_schema(error: BaseException | None) -> bool:
     """Whether a statement of ours found tables that are not as this version, or the file itself, says."""
     return isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_ERROR
@@ -22,8 +32,9 @@ def is_of_the_schema(error: BaseException | None) -> bool:
 def fault(error: sqlite3.Error, path: Path) -> Exception:
     """What a failure of SQLite means to those who do not know of it."""
     # Errors of the Python module itself, such as the use of a closed connection, carry no code.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    extended = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    code = extended & 0xFF
+    if code == sqlite3.SQLITE_FULL or (extended in _WITHOUT_ROOM and _is_full(path.parent)):
         return DiskFull(home=str(path.parent))
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return DatabaseCorrupt(f"{path}: {error}")

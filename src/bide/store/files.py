@@ -1,14 +1,51 @@
 """The database as a file: making it, opening it, and putting it aside when it cannot be read."""
 
+import errno
 import sqlite3
 from contextlib import ExitStack, closing, suppress
+from enum import StrEnum
 from pathlib import Path
 
-from bide.model.errors import HomeUnusable
+from bide.model.errors import DiskFull, HomeUnusable
 from bide.store.migrate import migrate
 
 BUSY_SECONDS = 5
 COMPANIONS = ("-wal", "-shm", "-journal")
+
+
+NOWHERE = ":memory:"
+
+
+class Access(StrEnum):
+    """The ways to open the database, in the order in which a full disk lets them fail."""
+
+    SHARED = "shared"
+    """Readers beside the writer. SQLite needs room for the memory that they share (`-shm`)."""
+    ALONE = "alone"
+    """One connection reads and writes and keeps all others out. Reading needs no room; writing does."""
+    MEMORY = "memory"
+    """Nothing is read from the file or written to it: the caller fills the index from the job folders."""
+
+
+def open_single(path: Path, access: Access) -> tuple[sqlite3.Connection, bool]:
+    """Open the one connection of a database that has no room for two; whether the schema is new."""
+    if access is Access.ALONE:
+        _create(path)
+    with ExitStack() as opened:
+        there = connect(path, "rw") if access is Access.ALONE else connect_memory()
+        connection = opened.enter_context(closing(there))
+        # Set before the first read, so that SQLite keeps the index of the write-ahead log in its own memory.
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        created = migrate(connection, path)
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        opened.pop_all()
+    return connection, created
+
+
+def connect_memory() -> sqlite3.Connection:
+    """A database that is in no file."""
+    return sqlite3.connect(NOWHERE, isolation_level=None, check_same_thread=False)
 
 
 def open_database(path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection, bool]:
@@ -36,6 +73,8 @@ def _create(path: Path) -> None:
     except FileExistsError:
         pass
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(home=str(path.parent)) from error
         raise HomeUnusable(home=str(path.parent), detail=str(error.strerror)) from error
 
 

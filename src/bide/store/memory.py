@@ -6,20 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from bide.store.files import NOWHERE, connect_memory
 from bide.store.future import Future
 from bide.store.migrate import migrate
 from bide.store.rows import Row, Values
 
 T = TypeVar("T")
-_NOWHERE = ":memory:"
 
 
 class Memory:
     """Takes the writes and reads that a store does, each done at once: there is no disk to wait for."""
 
     def __init__(self) -> None:
-        self._connection = sqlite3.connect(_NOWHERE, isolation_level=None, check_same_thread=False)
-        migrate(self._connection, Path(_NOWHERE))
+        self._connection = connect_memory()
+        migrate(self._connection, Path(NOWHERE))
         self._lock = threading.Lock()
 
     def submit(self, act: Callable[[sqlite3.Connection], T]) -> Future[T]:

@@ -17,6 +17,7 @@ from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant
 from bide.store import moves
 from bide.store.faults import fault
+from bide.store.files import connect
 from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.rows import Row, Values, from_ms, to_ms
@@ -61,11 +62,11 @@ class Sums(Struct, frozen=True):
 class PastJobs:
     """The ended jobs of one store."""
 
-    def __init__(self, writer: Writer, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
-        """Connects when it is first read."""
+    def __init__(self, writer: Writer, path: Path, rows: Callable[[str, Values], list[Row]] | None = None) -> None:
+        """Open a connection with the first read; with `rows`, read by that and open none."""
         self._writer = writer
         self._path = path
-        self._connect = connect
+        self._read = rows or self._read_apart
         self._reader: sqlite3.Connection | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -144,14 +145,17 @@ class PastJobs:
         return self._writer.submit(lambda connection: connection.execute(QUERIES[query], values).rowcount, lazy=lazy)
 
     def _rows(self, query: str, values: Values) -> list[Row]:
+        return self._read(QUERIES[query], values)
+
+    def _read_apart(self, sql: str, values: Values) -> list[Row]:
         try:
             with self._lock:
                 if self._closed:
                     raise RuntimeError("the store is closed")
                 if self._reader is None:
-                    self._reader = self._connect()
+                    self._reader = connect(self._path, "ro")
                     self._reader.execute("PRAGMA query_only = ON")
-                return self._reader.execute(QUERIES[query], values).fetchall()
+                return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise fault(error, self._path) from error
 

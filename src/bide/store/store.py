@@ -18,7 +18,7 @@ from bide.model.job import Job
 from bide.model.phase import Ended, Running
 from bide.store import moves
 from bide.store.faults import DatabaseCorrupt, fault, is_of_the_schema
-from bide.store.files import connect, inode, open_database
+from bide.store.files import Access, inode, open_database, open_single
 from bide.store.future import Future
 from bide.store.outbox import Announcement, OutboxRows
 from bide.store.pages import Place, check_limit, page_query
@@ -44,8 +44,9 @@ class Store:
 
     created: bool
     """Whether the file had no schema before, so that the caller rebuilds it."""
+    access: Access
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, access: Access = Access.SHARED) -> None:
         """Open the database at `path`; one that is not there is made, an older one is brought up to date.
 
         Raises:
@@ -56,18 +57,23 @@ class Store:
 
         """
         self._path = Path(path).absolute()
+        self.access = access
         try:
-            self._connection, self._reader, self.created = open_database(self._path)
+            if access is Access.SHARED:
+                self._connection, self._reader, self.created = open_database(self._path)
+            else:
+                self._connection, self.created = open_single(self._path, access)
+                self._reader = self._connection
         except sqlite3.Error as error:
             raise fault(error, self._path) from error
         self._reading = threading.Lock()
         self._inode = inode(self._path)
-        self._writer = Writer(self._connection, self._path)
+        self._writer = Writer(self._connection, self._path, self._reading if self._is_single else None)
         self.sessions: SessionRows = SessionRows(self._writer, self._rows)
         self.outbox: OutboxRows = OutboxRows(self._writer, self._rows)
         self.questions: QuestionRows = QuestionRows(self._writer, self._rows)
         self._llm: LlmRows | None = None
-        self.past: PastJobs = PastJobs(self._writer, self._path, lambda: connect(self._path, "ro"))
+        self.past: PastJobs = PastJobs(self._writer, self._path, self._rows if self._is_single else None)
 
     @property
     def llm(self) -> LlmRows:
@@ -87,11 +93,16 @@ class Store:
         self.past.close()
         with self._reading:
             self._reader.close()
-        if not self.moved():
+        if not (self.moved() or self._is_single):
             # A failing checkpoint loses nothing: the next open reads the write-ahead log.
             with suppress(sqlite3.Error):
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._connection.close()
+
+    @property
+    def _is_single(self) -> bool:
+        """Whether one connection reads and writes, so that a read must wait for a commit."""
+        return self.access is not Access.SHARED
 
     def moved(self) -> bool:
         """Whether the file that is open is no longer the one at its path."""

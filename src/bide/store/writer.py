@@ -11,7 +11,7 @@ has them.
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -77,9 +77,13 @@ class _Write(Generic[T]):
 class Writer:
     """Uses the writing connection, alone. Writes are done in the order asked for."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, alone: AbstractContextManager[object] | None = None
+    ) -> None:
+        """`alone` is held during each transaction, if others use the same connection."""
         self._connection = connection
         self._path = path
+        self._alone = alone or nullcontext()
         self._queue: SimpleQueue[list[_Write[Any]] | None] = SimpleQueue()
         self._turn: list[_Write[Any]] = []
         self._lock = threading.Lock()
@@ -143,7 +147,8 @@ class Writer:
 
     def _work(self) -> None:
         for batch in self._batches():
-            failure = self._commit(batch)
+            with self._alone:
+                failure = self._commit(batch)
             self._done += len(batch)
             for write in batch:
                 write.settle(failure, self._path)

@@ -21,6 +21,10 @@ MIGRATIONS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file
 _HEAD = 100
 _LITTLE = 1 << 30
 _TOO_LITTLE = 50 << 20
+_OF_A_JOB = 12
+"""The inodes that the folder of a job takes."""
+_FEW = 100 * _OF_A_JOB
+_TOO_FEW = 5 * _OF_A_JOB
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "fuse.rclone", "afs", "lustre")
 _MEMORY = ("tmpfs", "ramfs")
 
@@ -32,6 +36,7 @@ def home_checks(link: "Link") -> "Iterator[Finding]":
     yield check_filesystem(filesystem_of(folder))
     disk = os.statvfs(folder)
     yield check_space(disk.f_bavail * disk.f_frsize)
+    yield check_inodes(disk.f_favail, disk.f_files)
     yield check_settings(link.home)
     yield check_database(os.path.join(link.home, "bide.db"))
     yield check_daemon(link)
@@ -101,6 +106,18 @@ def check_space(free: int) -> Finding:
     if free < _LITTLE:
         return Finding("warn", "disk", f"{show_size(free)} free", "jobs that write much can fill it; use --output-cap")
     return Finding("ok", "disk", f"{show_size(free)} free")
+
+
+def check_inodes(free: int, total: int) -> Finding:
+    """Is there room for more files."""
+    if not total:
+        return Finding("ok", "inodes", "this filesystem does not limit them")
+    text = f"{free} of {total} free"
+    if free < _TOO_FEW:
+        return Finding("fail", "inodes", text, "remove some files: 'bide forget' removes ended jobs")
+    if free < _FEW:
+        return Finding("warn", "inodes", text, f"a job takes about {_OF_A_JOB}; remove files that nobody needs")
+    return Finding("ok", "inodes", text)
 
 
 def check_database(path: str) -> Finding:

@@ -1,0 +1,178 @@
+"""A disk without a free byte, or without a free inode, and no daemon: what runs there can still be seen and ended."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.cli.shell import Shell
+from tests.support import disks, homes, processes
+from tests.support.patience import eventually
+
+pytestmark = pytest.mark.root
+
+FILL = {"bytes": (disks.fill_bytes,), "inodes": (disks.fill_inodes,), "both": (disks.fill_bytes, disks.fill_inodes)}
+
+
+class FullHome:
+    """A home on a full disk: a small job that ended, a large one, one that runs, and no daemon."""
+
+    def __init__(self, disk: Path, kind: str) -> None:
+        self.shell = Shell(disk / "home", disk.parent)
+        self.home = disk / "home"
+        self.kind = kind
+        self._disk = disk
+        self.small = self.shell.background("echo small; exit 3", "--name", "small")
+        self.large = self.shell.background("head -c 300K /dev/zero", "--name", "large")
+        assert self.shell("wait", self.small, self.large).returncode == 3
+        self.running = self.shell.background("echo begun; exec sleep 1000", "--name", "running")
+        self.shell("wait", "--until-log", "begun", self.running)
+        if kind == "inodes":
+            self.stalled = ""
+        else:
+            self.stalled = self.shell.background("cat /dev/zero", "--name", "stalled")
+        self.end_daemon()
+
+    def end_daemon(self) -> None:
+        """Kill the daemon as a crash would, and leave nothing free."""
+        pid = homes.daemon_pid(self.home)
+        os.kill(pid, signal.SIGKILL)
+        anyio.run(eventually, lambda: not processes.is_alive(pid))
+        anyio.run(eventually, lambda: not [name for name in os.listdir(self.home / "new") if name.startswith("spare-")])
+        self.fill()
+
+    def fill(self) -> None:
+        for fill in FILL[self.kind]:
+            fill(self._disk)
+
+    def make_room(self) -> None:
+        """Free what was filled, and end what would fill it again."""
+        if self.stalled:
+            self.shell("kill", self.stalled)
+            self.shell("forget", self.stalled)
+        (self._disk / "filler").unlink(missing_ok=True)
+        shutil.rmtree(self._disk / "fillers", ignore_errors=True)
+
+    def phase(self, job: str) -> str:
+        shown = self.shell.json("show", job)
+        assert "phase" in shown, shown
+        return shown["reason"] or shown["phase"]
+
+
+@pytest.fixture(params=FILL)
+def full(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[FullHome]:
+    with disks.mounted(tmp_path / "disk", megabytes=16, inodes=300) as disk:
+        home = FullHome(disk, request.param)
+        yield home
+        home.shell.close()
+
+
+def test_the_daemon_starts(full: FullHome) -> None:
+    assert full.shell("daemon", "start").returncode == 0
+    assert full.shell("daemon", "status").returncode == 0
+
+
+def test_ls_lists_every_job(full: FullHome) -> None:
+    jobs = {job["name"]: job for job in full.shell.json("ls")["jobs"]}
+    assert {name: jobs[name]["phase"] for name in ("small", "large", "running")} == {
+        "small": "ended",
+        "large": "ended",
+        "running": "running",
+    }
+    assert jobs["small"]["exit_code"] == 3
+
+
+def test_show_and_logs_and_wait_tell_what_was(full: FullHome) -> None:
+    assert full.shell.json("show", full.small)["exit_code"] == 3
+    assert full.shell.json("show", full.running)["phase"] == "running"
+    assert full.shell.out("logs", full.small) == "small\n"
+    assert full.shell.out("logs", full.running) == "begun\n"
+    assert full.shell("wait", full.small).returncode == 3
+    assert full.shell("wait", "--timeout", "50ms", full.running).returncode == 75
+
+
+def test_the_past_can_be_seen_and_jobs_ended_without_the_reserve(full: FullHome) -> None:
+    shutil.rmtree(full.home / "reserve")
+    (full.home / "bide.db-shm").unlink()
+    full.fill()
+    assert {job["name"] for job in full.shell.json("ls")["jobs"]} >= {"small", "large", "running"}
+    assert full.shell.json("show", full.small)["exit_code"] == 3
+    assert full.shell.out("logs", full.running) == "begun\n"
+    assert full.shell("kill", full.running).returncode == 0
+    full.end_daemon()
+    assert full.phase(full.running) == "killed"
+
+
+def test_a_database_that_was_deleted_is_made_anew_in_memory(full: FullHome) -> None:
+    for file in full.home.glob("bide.db*"):
+        file.unlink()
+    full.fill()
+    assert {job["name"] for job in full.shell.json("ls")["jobs"]} >= {"small", "large", "running"}
+    assert full.shell.json("show", full.small)["exit_code"] == 3
+    assert full.shell("forget", full.large).returncode == 0
+    full.fill()
+    full.end_daemon()
+    assert full.shell.json("show", full.small)["exit_code"] == 3
+    assert "error" in full.shell.json("show", full.large) and "phase" not in full.shell.json("show", full.large)
+    assert full.phase(full.running) == "running"
+
+
+def test_all_is_as_it_was_when_there_is_room_again(full: FullHome) -> None:
+    assert full.shell("forget", full.small).returncode == 0
+    assert full.shell("kill", full.running).returncode == 0
+    full.make_room()
+    assert full.shell("run", "-c", "exit 4").returncode == 4
+    full.end_daemon()
+    full.make_room()
+    assert full.shell.json("show", full.small)["error"]["code"] == "job_forgotten"
+    assert full.phase(full.running) == "killed"
+    assert sorted(os.listdir(full.home / "reserve")) == [str(number) for number in range(8)]
+    assert os.listdir(full.home / "new") == []
+
+
+def test_kill_ends_a_job_for_good(full: FullHome) -> None:
+    for job in filter(None, (full.running, full.stalled)):
+        assert full.shell("kill", job).returncode == 0
+        assert full.phase(job) == "killed"
+    full.end_daemon()
+    for job in filter(None, (full.running, full.stalled)):
+        assert full.phase(job) == "killed"
+
+
+def test_forget_forgets_for_good(full: FullHome) -> None:
+    for job in (full.small, full.large):
+        done = full.shell("forget", job)
+        assert done.returncode == 0, done
+        assert full.shell.json("show", job)["error"]["code"] == "job_forgotten"
+        full.fill()
+    full.end_daemon()
+    for job in (full.small, full.large):
+        assert full.shell.json("show", job)["error"]["code"] == "job_forgotten"
+    assert not (full.home / "jobs" / full.large).exists()
+
+
+def test_gc_drops_what_retention_does_not_keep(full: FullHome) -> None:
+    done = full.shell("forget", "--older-than", "0s")
+    assert done.returncode == 0, done
+    assert full.shell.json("show", full.large)["error"]["code"] == "job_forgotten"
+    full.fill()
+    assert full.shell("gc").returncode == 0
+    assert full.shell.json("gc", "--dry-run")["forgotten"] == 0
+
+
+def test_what_needs_room_is_refused_and_leaves_nothing(full: FullHome) -> None:
+    before = set(os.listdir(full.home / "jobs"))
+    assert full.shell.json("run", "-c", "true")["error"]["code"] == "disk_full"
+    assert full.shell.json("run", "--bg", "-c", "true")["error"]["code"] == "disk_full"
+    assert set(os.listdir(full.home / "jobs")) == before
+    assert [name for name in os.listdir(full.home / "new") if not name.startswith("spare-")] == []
+
+
+def test_doctor_names_what_is_full(full: FullHome) -> None:
+    findings = {one["check"]: one for one in full.shell.json("doctor")["checks"]}
+    assert findings["disk"]["level"] == ("ok" if full.kind == "inodes" else "fail") or full.kind == "inodes"
+    assert (findings["inodes"]["level"] == "fail") == (full.kind != "bytes")
+    assert full.shell("doctor").returncode == 1
