@@ -28,6 +28,7 @@ def test_a_usable_machine_passes(alone: Shell) -> None:
         "home",
         "filesystem",
         "disk",
+        "inodes",
         "settings",
         "database",
         "daemon",
@@ -105,6 +106,12 @@ def test_filesystems_that_lose_jobs_are_a_warning(kind: str, level: str) -> None
 @pytest.mark.parametrize(("free", "level"), [(5 << 30, "ok"), (500 << 20, "warn"), (1 << 20, "fail")])
 def test_little_space_is_a_warning_and_none_a_failure(free: int, level: str) -> None:
     assert home_checks.check_space(free).level == level
+
+
+@pytest.mark.parametrize(("free", "level"), [(100_000, "ok"), (500, "warn"), (0, "fail")])
+def test_few_inodes_are_a_warning_and_none_a_failure(free: int, level: str) -> None:
+    assert home_checks.check_inodes(free, 200_000).level == level
+    assert home_checks.check_inodes(0, 0).level == "ok"
 
 
 def daemon_says(**facts: object) -> bytes:

@@ -157,11 +157,12 @@ class Core:
         """Do the same, as far as a full disk and the reserve allow it: a list finds jobs by their rows."""
         while True:
             try:
-                return await self.settled()
+                await self.settled()
             except DiskFull:
-                if not self.home.reserve.spend(keep=_KEPT_PIECES):
-                    return
-                self.keeping.store_again()
+                if self.home.reserve.spend(keep=_KEPT_PIECES):
+                    self.keeping.store_again()
+                    continue
+            return
 
 
 def _of_service(facts: Facts, job: Job, path: str) -> Facts:
