@@ -54,6 +54,19 @@ def test_a_pattern_that_is_none_is_refused(bide: Shell, ended: str) -> None:
     assert bide("logs", "--grep", "(", ended).returncode == 2
 
 
+@pytest.mark.parametrize("pattern", ["(?:(?:a{1000}){1000}){3}", "(" * 3000 + ")" * 3000, "a" * 120_000])
+def test_a_pattern_that_costs_too_much_is_refused_at_once(bide: Shell, ended: str, pattern: str) -> None:
+    for words in (
+        ("logs", "--grep", pattern, ended),
+        ("wait", "--until-log", pattern, ended),
+        ("service", "start", "web", "--ready-log", pattern, "--", "sleep", "9"),
+    ):
+        done = bide(*words)
+        assert (done.returncode, done.stdout) == (2, b""), done
+        assert len(done.stderr.splitlines()) == 1
+        assert b"invalid repetition size" in done.stderr or b"and 2000 is the most" in done.stderr
+
+
 def test_in_json_text_comes_with_its_offsets(bide: Shell, ended: str) -> None:
     answer = bide.json("logs", "--tail", "1", ended)
     assert answer["job"] == ended

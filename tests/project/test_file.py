@@ -112,6 +112,16 @@ def test_a_file_is_found_from_a_folder_below(tmp_path: Path) -> None:
         ),
         ("[service.web]\ncommand = 'x'\nready = {\"port\" = true}", 3, "must be a whole number"),
         ("[service.web]\ncommand = 'x'\nready.log = '('", 3, "'service.web.ready.log' is not a regular expression"),
+        (
+            f"[service.web]\ncommand = 'x'\nready.log = '{'(' * 3000}'",
+            3,
+            "it has 3000 characters, and 2000 is the most",
+        ),
+        (
+            "[service.web]\ncommand = 'x'\nready.log = '(?:(?:a{1000}){1000}){3}'",
+            3,
+            "'service.web.ready.log' is not a regular expression: invalid repetition size",
+        ),
         ("[service.web]\ncommand = 'x'\nready.http = 'https://x'", 3, "it must be an http:// URL"),
         ("[service.web]\ncommand = 'x'\nready.log = 'a'\nready.port = 1", 4, "choose between log and port"),
         ("[service.web]\ncommand = 'x'\nready.timeout = '0s'", 3, "must be longer than 0"),

@@ -147,12 +147,12 @@ async def test_joining_reads_of_any_size_gives_the_output_while_it_is_written(jo
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"limit": 0}, "limit must be above 0, offset and tail not negative"),
-        ({"offset": -1}, "limit must be above 0, offset and tail not negative"),
-        ({"tail": -1}, "limit must be above 0, offset and tail not negative"),
-        ({"grep": "x", "limit": 0}, "limit must be above 0, offset and tail not negative"),
-        ({"grep": "x", "offset": -1}, "limit must be above 0, offset and tail not negative"),
-        ({"grep": "("}, "'(' is not a regular expression: missing ) at position 1"),
+        ({"limit": 0}, "'limit' must be above 0, not 0"),
+        ({"offset": -1}, "'offset' cannot be negative, and is -1"),
+        ({"tail": -1}, "'tail' cannot be negative, and is -1"),
+        ({"grep": "x", "limit": 0}, "'limit' must be above 0, not 0"),
+        ({"grep": "x", "offset": -1}, "'offset' cannot be negative, and is -1"),
+        ({"grep": "("}, "'(' is not a regular expression: missing ): ("),
     ],
 )
 async def test_a_read_that_cannot_be_meant_is_refused(local: Jobs, options: dict[str, Any], sentence: str) -> None:

@@ -202,7 +202,7 @@ async def test_waiting_for_an_unknown_job_says_which(jobs: Jobs, gate: Gate) -> 
         (["x"], Until(port=0), "port 0 is out of range; use 1 to 65535"),
         (["x"], Until(http="ftp://x"), "'ftp://x' is not an http:// URL"),
         (["x"], Until(quiet_seconds=-1), "quiet must be longer than 0 seconds"),
-        (["x"], Until(log="["), "'[' is not a regular expression: unterminated character set at position 1"),
+        (["x"], Until(log="["), "'[' is not a regular expression: missing ]: ["),
     ],
 )
 async def test_a_wait_that_cannot_be_meant_is_refused(local: Jobs, ids: list[str], until: Until, sentence: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from enum import StrEnum
 
@@ -99,8 +98,6 @@ def check_service(service: Service) -> None:
         raise BadRequest(
             detail="a service is ready by one thing: a log line, a port, a URL or a command; give only one"
         )
-    if ready.log is not None:
-        _check_pattern(ready.log)
     if service.ready_command is not None and not service.ready_command.strip():
         raise BadRequest(detail="the command that says whether a service is ready cannot be empty")
     if service.port is not None and not 0 < service.port < 65536:
@@ -109,10 +106,3 @@ def check_service(service: Service) -> None:
         raise BadRequest(detail="the time for a service to be ready must be above 0")
     if service.restarts < 0:
         raise BadRequest(detail="the number of restarts cannot be negative; 0 means none")
-
-
-def _check_pattern(pattern: str) -> None:
-    try:
-        re.compile(pattern.encode())
-    except (re.error, UnicodeEncodeError) as error:
-        raise BadRequest(detail=f"{pattern!r} is not a regular expression: {error}") from error

@@ -4,6 +4,8 @@ import re
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
+from bide.model.expression import check_expression
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,12 +107,9 @@ def size(value: object) -> int:
 
 
 def pattern(value: object) -> str:
-    """A regular expression."""
+    """Check a regular expression."""
     found = text(value)
-    try:
-        re.compile(found.encode())
-    except (re.error, UnicodeEncodeError) as error:
-        raise ValueError(f"is not a regular expression: {error}") from error
+    check_expression(found)
     return found
 
 

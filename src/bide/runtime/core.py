@@ -26,6 +26,7 @@ from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
+from bide.runtime.searching import Searches
 from bide.runtime.seen import Seen
 from bide.runtime.telling import Watches, asker_now
 from bide.settings import Settings
@@ -51,6 +52,7 @@ class Core:
     stopping: set[str] = field(default_factory=set[str])
     """Services and requests to LLMs that somebody asked to end, so that none of them comes back."""
     asking: Asking = field(default_factory=Asking)
+    searches: Searches = field(default_factory=Searches)
     watches: Watches = field(init=False)
     seen: Seen = field(init=False)
 

@@ -8,17 +8,18 @@ from collections.abc import Generator, Iterator
 from datetime import timedelta
 
 import anyio
-import anyio.to_thread
 
+from bide.api import READ_LIMIT
 from bide.keeper import folder
 from bide.model.errors import BadRequest
+from bide.model.expression import Expression
 from bide.model.job import Job
 from bide.model.output import Match, Slice, Stream, last_lines_start
 from bide.model.phase import Ended, Kept
 from bide.runtime.core import Core, size_of
 from bide.runtime.hub import heard
 from bide.runtime.live import Live
-from bide.runtime.pattern import Pattern
+from bide.runtime.searching import Due
 
 _SCAN = 1024 * 1024
 _TAIL_SCAN = 16 * 1024 * 1024
@@ -117,36 +118,57 @@ async def read(
 
 
 def _check(offset: int, limit: int, lines: int = 0) -> None:
-    if limit <= 0 or offset < 0 or lines < 0:
-        raise BadRequest(detail="limit must be above 0, offset and tail not negative")
+    if limit <= 0:
+        raise BadRequest(detail=f"'limit' must be above 0, not {limit}")
+    for what, given in (("offset", offset), ("tail", lines)):
+        if given < 0:
+            raise BadRequest(detail=f"{what!r} cannot be negative, and is {given}")
 
 
 async def grep(core: Core, ref: str, stream: Stream, offset: int, limit: int, pattern: str) -> Slice:
     """Whole lines that match, from an offset on, until the limit in bytes is reached."""
     _check(offset, limit)
-    wanted = Pattern(pattern)
+    wanted = await core.searches.compiled(pattern)
     job = core.find(ref)
     core.seen.mark(job)
-    return await anyio.to_thread.run_sync(_grep, core, job, stream, offset, limit, wanted)
-
-
-def _grep(core: Core, job: Job, stream: Stream, offset: int, limit: int, wanted: Pattern) -> Slice:
-    scanner = LineScanner(core, stream, offset)
-    matches: list[Match] = []
-    used = 0
-    for match in scanner.lines(job):
-        if not wanted.is_in(match.line):
-            continue
-        used += len(match.line) + 1
-        if used > limit and matches:
-            scanner.offset = match.offset
-            break
-        matches.append(match)
+    scanner, matches = LineScanner(core, stream, offset), Matches(min(limit, READ_LIMIT))
+    await core.searches.through(lambda due: True if _grep(scanner, job, wanted, matches, due) else None)
     held = kept(core, job, stream)
-    data = b"".join(match.line + b"\n" for match in matches)
-    start = matches[0].offset if matches else offset
+    start = matches.lines[0].offset if matches.lines else offset
     ended = isinstance(job.phase, Ended)
-    return Slice(stream, data, start, scanner.offset, held.size, held.head, ended, tuple(matches))
+    return Slice(stream, matches.data(), start, scanner.offset, held.size, held.head, ended, tuple(matches.lines))
+
+
+class Matches:
+    """Lines that matched, as far as there is room for them; the first one fits always."""
+
+    def __init__(self, limit: int) -> None:
+        """Begin with none."""
+        self.lines: list[Match] = []
+        self._room = limit
+
+    def take(self, match: Match) -> bool:
+        """Keep a line; return false if there is no room for it."""
+        self._room -= len(match.line) + 1
+        if self._room < 0 and self.lines:
+            return False
+        self.lines.append(match)
+        return True
+
+    def data(self) -> bytes:
+        """Return the lines, each with a newline."""
+        return b"".join(match.line + b"\n" for match in self.lines)
+
+
+def _grep(scanner: LineScanner, job: Job, wanted: Expression, matches: Matches, due: Due) -> bool:
+    """Go on looking; return true at the end of the stream, or of the room for matches."""
+    for match in scanner.lines(job):
+        if wanted.is_in(match.line) and not matches.take(match):
+            scanner.offset = match.offset
+            return True
+        if due():
+            return False
+    return True
 
 
 class LineScanner:

@@ -38,6 +38,8 @@ _START_SECONDS = 30
 
 async def run(core: Core, request: Request) -> Ran:
     """Start what is asked for and answer as the request wants it. Nothing here is undone by a cancelled call."""
+    if request.service is not None and request.service.ready.log is not None:
+        await core.searches.compiled(request.service.ready.log)
     request = lineage.owned(core, entering.owned(core, request))
     joined = earlier(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)

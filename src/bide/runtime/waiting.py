@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
-import anyio.to_thread
 
 from bide.model.errors import BadRequest
+from bide.model.expression import Expression
 from bide.model.job import Job
 from bide.model.output import Match, Stream
 from bide.model.until import Until
@@ -21,9 +21,9 @@ from bide.model.waiting import Mode, Waited, check_wait, is_over
 from bide.runtime.core import Core
 from bide.runtime.hub import heard
 from bide.runtime.live import Live
-from bide.runtime.pattern import Pattern
 from bide.runtime.readiness import is_ready
 from bide.runtime.reading import LineScanner, kept, watching
+from bide.runtime.searching import Due
 
 _TRY_EVERY = 0.1
 _THEN_EVERY = 2.0
@@ -59,25 +59,29 @@ class _Wait:
                     return
                 await alarm.wait()
 
-    async def log(self, wanted: Pattern) -> str:
+    async def log(self, wanted: Expression) -> str:
         """What came first. Whatever ended was looked at to its last line before that counts."""
         scanners = [(job, LineScanner(self.core, stream)) for job in self.jobs for stream in Stream]
         while True:
             with heard([bell for live in self.lives for bell in (live.output, live.changed)]) as alarm:
                 over = is_over(self.now(), self.over)
-                if await anyio.to_thread.run_sync(self._scan, scanners, wanted, abandon_on_cancel=True):
+                if await self.core.searches.through(lambda due: self._scan(scanners, wanted, due)):
                     return "log"
                 if over:
                     return "ended"
                 await alarm.wait()
 
-    def _scan(self, scanners: list[tuple[Job, LineScanner]], wanted: Pattern) -> bool:
+    def _scan(self, scanners: list[tuple[Job, LineScanner]], wanted: Expression, due: Due) -> bool | None:
+        """Go on looking; return whether a line was found, or `None` if there are more to look at."""
         now = {job.id: job for job in self.now()}
         for job, scanner in scanners:
             for line in scanner.lines(now[job.id], partial=True):
                 if wanted.is_in(line.line):
                     self.match = line
                     return True
+                # A line that is not complete would be looked at again at once, for ever.
+                if scanner.offset > line.offset and due():
+                    return None
         return False
 
     async def quiet(self, seconds: float) -> None:
@@ -158,7 +162,7 @@ async def tried(holds: Callable[[], Awaitable[bool]], eagerly: timedelta | None 
 async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: timedelta | None) -> Waited:  # noqa: ASYNC109
     """Wait until the jobs ended, a condition holds, or the time is up: whichever comes first."""
     check_wait(refs, until)
-    wanted = None if until.log is None else Pattern(until.log)
+    wanted = None if until.log is None else await core.searches.compiled(until.log)
     waiting = _Wait(core, [core.find(ref) for ref in refs], mode)
     conditions: list[tuple[str, Condition]] = []
     if wanted is not None:

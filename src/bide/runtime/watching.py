@@ -13,6 +13,7 @@ import anyio
 
 from bide.keeper import ports, services
 from bide.keeper.folder import MARKER
+from bide.model.errors import BadRequest
 from bide.model.job import Job, Spec
 from bide.model.phase import Ended, Queued
 from bide.model.service import Service
@@ -63,13 +64,23 @@ async def _condition(core: Core, live: Live, service: Service) -> None:
     """Return when it is ready."""
     ready = service.ready
     if ready.log is not None:
-        await waiting.wait(core, [live.job.id], Mode.ALL, Until(log=ready.log), None)
+        await _line(core, live, ready.log)
     elif (port := ready.port) is not None:
         await waiting.tried(lambda: _accepts(live, port), service.ready_timeout)
     elif (url := ready.http) is not None:
         await waiting.tried(lambda: waiting.answers(url), service.ready_timeout)
     elif service.ready_command is not None:
         await _command(core, live, service.ready_command)
+
+
+async def _line(core: Core, live: Live, log_line: str) -> None:
+    """Return when a line of its output matches; never, if that cannot be told."""
+    try:
+        await waiting.wait(core, [live.job.id], Mode.ALL, Until(log=log_line), None)
+    except BadRequest as error:
+        # It was accepted by an earlier version, or a line of the output is too long for it.
+        log.warning("nobody can tell whether %s is ready: %s", live.job.id, error)
+        await anyio.sleep_forever()
 
 
 async def _accepts(live: Live, port: int) -> bool:
