@@ -49,8 +49,8 @@ def too_long(files: Iterator[Path], limit: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("folder", ["src", "tests", "bench"])
-def test_no_module_is_longer_than_300_lines(folder: str) -> None:
-    assert too_long((ROOT / folder).rglob("*.py"), 300) == {}
+def test_no_module_is_longer_than_400_lines(folder: str) -> None:
+    assert too_long((ROOT / folder).rglob("*.py"), 400) == {}
 
 
 def test_no_file_of_the_keeper_is_longer_than_400_lines() -> None:
