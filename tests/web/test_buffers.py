@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio.from_thread
 from tests.support.patience import PATIENCE
 
+from bide.gate import Limits
 from bide.web.http import HttpRequest, Reply, serving
 
 BODIES = [os.urandom(size) for size in (1, 65_535, 65_536, 65_537, 3_000_001)]
@@ -28,6 +29,9 @@ class Unix(HTTPConnection):
         self.sock.connect(str(self.path))
 
 
+LIMITS = Limits(most=100, asks_within=PATIENCE)
+
+
 async def digest(request: HttpRequest, reply: Reply) -> None:
     await reply.send(sha256(request.body).digest())
 
@@ -40,7 +44,7 @@ def server(path: Path) -> Generator[None]:
     sock.listen()
     with (
         anyio.from_thread.start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(serving(sock, digest, lambda _: True)),
+        portal.wrap_async_context_manager(serving(sock, "test", lambda _: digest, LIMITS)),
     ):
         yield
 

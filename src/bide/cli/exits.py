@@ -35,6 +35,7 @@ STATUS_OF_CODE = {
     "bad_settings": 99,
     "database_newer": 99,
     "disk_full": 99,
+    "too_many_connections": 99,
     "internal_error": 99,
 }
 """What a command exits with when it fails with an error of this code."""

@@ -15,6 +15,7 @@ from bide.client.held import Held
 from bide.client.opening import Opening
 from bide.client.start import MCP_SOCKET, ensure_daemon, try_connect
 from bide.model.errors import BideError, DaemonUnavailable
+from bide.model.frames import TOO_LARGE, LineCutter, Oversize, too_large
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,12 +69,15 @@ class Copier:
     def _read(self, fd: int) -> None:
         if fd == 0:
             for line in self._client.read():
-                self._from_client(line)
+                if isinstance(line, Oversize):
+                    self._too_large_from_client(line)
+                else:
+                    self._from_client(line)
             if self._client.over:
                 self._poll.unregister(0)
         elif self._sock is not None:
             for line in self._daemon.read():
-                self._from_daemon(line)
+                self._from_daemon(_failed(line, "the answer") if isinstance(line, Oversize) else line)
             if self._daemon.over:
                 self._poll.unregister(fd)
                 self._sock.close()
@@ -129,6 +133,13 @@ class Copier:
             self._held.cancelled(cancelled)
         self._send(line)
 
+    def _too_large_from_client(self, line: Oversize) -> None:
+        """Answer a request that is too large; an answer that is too large is passed on as one that failed."""
+        if line.is_request or line.id is None:
+            _write(_failed(line, "this message"))
+        else:
+            self._send(_failed(line, "the answer"))
+
     def _send(self, line: bytes) -> None:
         if self._sock is not None:
             # If it fails, that is noticed when it is read, and then everything is said again.
@@ -165,21 +176,25 @@ class Lines:
     def __init__(self, fd: int) -> None:
         """Nothing is read yet."""
         self._fd = fd
-        self._rest = b""
+        self._cutter = LineCutter()
         self.over = False
 
-    def read(self) -> list[bytes]:
+    def read(self) -> "list[bytes | Oversize]":
         """The lines that are complete after reading once, each with its end."""
         try:
             data = os.read(self._fd, _CHUNK)
         except OSError:
             data = b""
-        if not data:
+        if data:
+            found = self._cutter.feed(data)
+        else:
             self.over = True
-            last, self._rest = self._rest, b""
-            return [last + b"\n"] if last.strip() else []
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        return [line + b"\n" for line in lines if line.strip()]
+            found = [self._cutter.rest()]
+        return [
+            one if isinstance(one, Oversize) else one + b"\n"
+            for one in found
+            if isinstance(one, Oversize) or one.strip()
+        ]
 
 
 def _read(line: bytes) -> "Json":
@@ -202,6 +217,15 @@ def _id(message: "Json") -> str | None:
     if type(id_) is str:
         return None if any("\ud800" <= letter <= "\udfff" for letter in id_) else json.dumps(id_)
     return json.dumps(id_) if type(id_) is int else None
+
+
+def _failed(line: Oversize, what: str) -> bytes:
+    """The answer in place of a message that is too large."""
+    error = {
+        "code": TOO_LARGE,
+        "message": f"{too_large(what)}; nothing was done" if line.is_request else too_large(what),
+    }
+    return json.dumps({"jsonrpc": "2.0", "id": line.id, "error": error}).encode() + b"\n"
 
 
 def _write(data: bytes) -> None:

@@ -11,6 +11,7 @@ import time
 from bide.client.copier import Lines
 from bide.client.start import MCP_SOCKET, ensure_daemon, try_connect
 from bide.model.errors import DaemonUnavailable
+from bide.model.frames import Oversize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def _learn(reader: Lines, fd: int, opening: "Opening", waiting: set[str], home: 
         if reader.over or not poll.poll(max(0.0, until - time.monotonic()) * 1000):
             raise DaemonUnavailable(home=home, detail="it did not answer as an MCP server")
         for line in reader.read():
+            if isinstance(line, Oversize):
+                continue
             message: Json = json.loads(line)
             if "id" in message:
                 opening.learn(str(message["id"]), message)

@@ -13,32 +13,33 @@ import socket
 import struct
 import sys
 import time
-from asyncio import BaseTransport
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
 
 import anyio
-from anyio.abc import SocketListener
 
 from bide import config
 from bide.api import Filter
 from bide.client.start import MCP_SOCKET, SOCKET
 from bide.daemon.mcpdoor import McpSocket
 from bide.daemon.webdoor import WebDoor
+from bide.gate import Limits
 from bide.keeper import launch
 from bide.model.errors import BideError, HomeBusy, InternalError
 from bide.model.times import stamp
 from bide.runtime.core import now
 from bide.runtime.local import LocalJobs, open_jobs
 from bide.version import VERSION
-from bide.web.http import serving
+from bide.web.http import App, serving
 from bide.web.routes import Routes
 
 log = logging.getLogger(__name__)
 
 _LOG_BYTES = 2 * 1024 * 1024
 _BACKLOG = 512
+_LIMITS = Limits(most=10_000, asks_within=30)
+"""Only our own user can connect, whose requests may be large and whose programs may keep connections."""
 _PATIENCE = 30.0
 _GC_EVERY = 20_000
 _LOOK_AGAIN = 0.02
@@ -193,7 +194,11 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
 
     async with WebDoor(jobs) as web:
         routes = Routes(jobs, jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop, web=web.address)
-        async with serving(listening(jobs, SOCKET), routes, _is_ours):
+
+        def door(peer: socket.socket) -> App | None:
+            return routes if _is_our_user(peer) else None
+
+        async with serving(listening(jobs, SOCKET), SOCKET, door, _LIMITS):
             yield
 
 
@@ -206,16 +211,11 @@ def listening(jobs: LocalJobs, name: str) -> socket.socket:
 
 async def serve_mcp(jobs: LocalJobs, sock: socket.socket) -> None:
     """Serve MCP clients that come to this socket, and over HTTP if that is set."""
-    async with await SocketListener.from_socket(sock) as listener, anyio.create_task_group() as group:
+    async with anyio.create_task_group() as group:
         door = McpSocket(jobs, jobs, jobs.core.settings, _is_our_user, group)
         if (port := jobs.core.settings.mcp.port) is not None:
             group.start_soon(door.serve_http, jobs.core.home.path, port)
-        await listener.serve(door)
-
-
-def _is_ours(transport: BaseTransport) -> bool:
-    """Whether who connected is the user that we are."""
-    return _is_our_user(transport.get_extra_info("socket"))
+        await door.serve(sock)
 
 
 def _is_our_user(peer: socket.socket) -> bool:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
-from anyio.abc import SocketAttribute, SocketStream, TaskGroup
+from anyio.abc import SocketStream, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from bide.client.start import MCP_SOCKET
+from bide.gate import Guest, Limits, admitting
 from bide.model.errors import BadRequest, BideError
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _HELLO_MAX = 4 * 1024 * 1024
+_LIMITS = Limits(most=2000, asks_within=30)
+_TRIES_AGAIN = 5.0
+_GONE = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.IncompleteRead)
+"""The client left, in the middle of a message or of an answer."""
 
 
 class McpSocket:
@@ -47,21 +53,41 @@ class McpSocket:
         self._door: Door | None = None
         self._loading = anyio.Lock()
 
-    async def __call__(self, stream: SocketStream) -> None:
-        """Serve one connection until its client goes away."""
-        async with stream:
-            if not self._allowed(stream.extra(SocketAttribute.raw_socket)):
-                return
-            try:
-                await self._serve(stream)
-            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.IncompleteRead):
-                return
-            except Exception:
-                log.exception("a connection of an MCP client failed")
+    async def serve(self, sock: socket.socket) -> None:
+        """Serve the clients that come to this socket, for as long as the daemon lives."""
 
-    async def _serve(self, stream: SocketStream) -> None:
+        def admit(peer: socket.socket, guest: Guest) -> None:
+            if self._allowed(peer):
+                scope = anyio.CancelScope()
+                guest.drop = scope.cancel
+                self._group.start_soon(self._answer, peer, guest, scope)
+            else:
+                guest.left()
+                peer.close()
+
+        async with admitting(sock, MCP_SOCKET, _LIMITS, admit):
+            await anyio.sleep_forever()
+
+    async def _answer(self, peer: socket.socket, guest: Guest, scope: anyio.CancelScope) -> None:
+        """Serve one connection until its client goes away, or the scope is cancelled."""
+        with scope:
+            try:
+                async with await SocketStream.from_socket(peer) as stream:
+                    await self._serve(stream, guest)
+            except* _GONE:
+                pass
+            except* OSError as errors:
+                log.warning("a connection of an MCP client failed: %s", errors.exceptions[0])
+            except* Exception:
+                log.exception("a connection of an MCP client failed")
+            finally:
+                peer.close()
+                guest.left()
+
+    async def _serve(self, stream: SocketStream, guest: Guest) -> None:
         buffered = BufferedByteReceiveStream(stream)
         hello = json.loads(await buffered.receive_until(b"\n", _HELLO_MAX))
+        guest.busy()
         async with AsyncExitStack() as present:
             hello["attended"] = await self._attend(hello, present)
             door = await self._loaded()
@@ -80,12 +106,17 @@ class McpSocket:
 
     async def serve_http(self, home: str, port: int) -> None:
         """Serve clients that connect to a URL, for as long as the daemon lives."""
-        door = await self._loaded()
-        http = await anyio.to_thread.run_sync(_import, "bide.mcpserver.http")
-        try:
-            await http.serve(door, home, port)
-        except BideError as error:
-            log.warning("MCP over HTTP is off: %s", error)
+        while True:
+            try:
+                door = await self._loaded()
+                http = await anyio.to_thread.run_sync(_import, "bide.mcpserver.http")
+                await http.serve(door, home, port)
+            except BideError as error:
+                log.warning("MCP over HTTP is off: %s", error)
+                return
+            except OSError as error:
+                log.warning("MCP over HTTP is off for %.0f s: %s", _TRIES_AGAIN, error)
+                await anyio.sleep(_TRIES_AGAIN)
 
     async def _loaded(self) -> Door:
         async with self._loading:

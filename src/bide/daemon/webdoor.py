@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from bide.gate import Limits
 from bide.web.http import HEAD_MAX, serving
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from bide.web.browser import Browser
 
 _BODY_MAX = 64 * 1024
-_PEERS_MAX = 100
+_LIMITS = Limits(most=100, asks_within=10, rests=60, public=True)
 """Anybody on this machine can connect, and nobody may take what the other doors need."""
 
 
@@ -41,6 +42,7 @@ class WebDoor(AsyncExitStack):
 
         sock = socket.create_server(("127.0.0.1", 0))
         browser = Browser(self._jobs, sock.getsockname()[1])
-        limits = {"bytes_max": HEAD_MAX + _BODY_MAX, "peers_max": _PEERS_MAX}
-        await self.enter_async_context(serving(sock, browser, lambda _: True, **limits))
+        await self.enter_async_context(
+            serving(sock, "the page", lambda _: browser, _LIMITS, bytes_max=HEAD_MAX + _BODY_MAX)
+        )
         return browser

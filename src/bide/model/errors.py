@@ -24,6 +24,7 @@
     ├── HomeBusy              home_busy            another runtime serves this home
     ├── DatabaseNewer         database_newer       written by a newer bide
     ├── DiskFull              disk_full            nothing could be written
+    ├── TooManyConnections    too_many_connections a door has as many connections as it takes
     ├── DaemonUnavailable     daemon_unavailable   no daemon answers and none could be started
     └── InternalError         internal_error       a fault of ours; the daemon's log has it
 
@@ -228,6 +229,13 @@ class DiskFull(BideError):
     sentence = "no space left to record a job in {home!r}; free some (bide forget removes ended jobs) and try again"
 
 
+class TooManyConnections(BideError):
+    """A door has as many connections as it takes, and all of them are busy."""
+
+    code = "too_many_connections"
+    sentence = "{door} has as many busy connections as it takes ({most} at most); close some, or try again later"
+
+
 class DaemonUnavailable(BideError):
     """No daemon answers and none could be started."""
 
@@ -268,6 +276,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         HomeBusy,
         DatabaseNewer,
         DiskFull,
+        TooManyConnections,
         DaemonUnavailable,
         InternalError,
     )

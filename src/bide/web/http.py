@@ -18,13 +18,14 @@ from urllib.parse import parse_qsl, unquote
 import anyio
 import httptools
 
+from bide.gate import Guest, Limits, admitting
 from bide.model import jsontext
+from bide.model.errors import TooManyConnections
 
 log = logging.getLogger(__name__)
 
 BODY_MAX = 64 * 1024 * 1024
 HEAD_MAX = 64 * 1024
-_PEERS_MAX = 100_000
 _RECEIVE = 64 * 1024
 """What arrives is read into one buffer per server and parsed at once: one made for each read costs more than reading."""
 _PHRASES = {
@@ -120,18 +121,27 @@ def _head(status: int, kind: str, headers: Mapping[str, object]) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
+def whole(error: Mapping[str, object], status: int) -> bytes:
+    """An answer that carries an error and ends the connection."""
+    body = jsontext.encode({"error": error})
+    return _head(status, "application/json", {"Content-Length": len(body), "Connection": "close"}) + body
+
+
 App = Callable[[HttpRequest, Reply], Awaitable[None]]
-Allowed = Callable[[asyncio.BaseTransport], bool]
+Door = Callable[[socket.socket], App | None]
+"""Looks at who connected: what answers its requests, or None for somebody who is sent away."""
 
 
 class Connection(asyncio.BufferedProtocol):
     """Answers the requests of one connection in turn. If the peer goes away, the call in progress is cancelled."""
 
-    def __init__(self, app: App, allowed: Allowed, peers: set[Connection], bytes_max: int, room: memoryview) -> None:
-        """`allowed` looks at who connected; while connected, it is one of the peers. So much it may have us hold."""
+    def __init__(self, app: App, guest: Guest, peers: set[Connection], bytes_max: int, room: memoryview) -> None:
+        """While connected, it is one of the peers. So much it may have us hold."""
         self._app = app
-        self._allowed = allowed
+        self._guest = guest
+        guest.drop = self.drop
         self._peers = peers
+        self._dropped = False
         self._bytes_max = bytes_max
         self._room = room
         self._held = 0
@@ -140,6 +150,9 @@ class Connection(asyncio.BufferedProtocol):
         self._request = HttpRequest()
         self._url = b""
         self._transport: asyncio.Transport | None = None
+        self._made: asyncio.Transport | None = None
+        """The same, also while it is being closed."""
+        self._fault = ""
         self._task: asyncio.Task[None] | None = None
         self._writable = asyncio.Event()
         self._writable.set()
@@ -147,16 +160,23 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Somebody connected."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream socket has no other
-        if self._allowed(transport):
-            self._transport = transport
-            self._peers.add(self)
-        else:
+        if self._dropped:
             transport.abort()
+            return
+        self._transport = self._made = transport
+        self._peers.add(self)
+
+    def drop(self) -> None:
+        """Close the connection at once."""
+        self._dropped = True
+        if self._made is not None:
+            self._made.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's own signature
         """Nobody is there any more."""
         self._transport = None
         self._peers.discard(self)
+        self._guest.left()
         self._writable.set()
         if self._task is not None:
             self._task.cancel()
@@ -200,9 +220,8 @@ class Connection(asyncio.BufferedProtocol):
         try:
             self._parser.feed_data(self._room[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._refuse(
-                400, "this is not HTTP/1.1, or asks for something else (Upgrade, CONNECT), which is not to be had here"
-            )
+            what = "this is not HTTP/1.1, or asks for something else (Upgrade, CONNECT), which is not to be had here"
+            self._refuse(400, self._fault or what)
             return
         self._go_on()
 
@@ -210,14 +229,23 @@ class Connection(asyncio.BufferedProtocol):
         """The parser begins a request."""
         self._request = HttpRequest()
         self._url = b""
+        if self._task is None:
+            self._guest.asks()
 
     def on_url(self, url: bytes) -> None:
         """The parser has a piece of the target."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """The parser has a header."""
-        self._request.headers[name.lower()] = value
+        """The parser has a header. What is given twice is a list, but a request has one Host."""
+        headers, name = self._request.headers, name.lower()
+        if name not in headers:
+            headers[name] = value
+        elif name == b"host":
+            self._fault = "a request has one Host header, and this one has more"
+            raise ValueError(self._fault)
+        else:
+            headers[name] += (b"; " if name == b"cookie" else b", ") + value
 
     def on_body(self, body: bytes) -> None:
         """The parser has a piece of the body."""
@@ -235,6 +263,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _go_on(self) -> None:
         if self._task is None and self._waiting and self._transport is not None:
+            self._guest.busy()
             self._task = asyncio.get_running_loop().create_task(self._answer(self._waiting.popleft()))
             self._task.add_done_callback(self._answered)
 
@@ -254,42 +283,49 @@ class Connection(asyncio.BufferedProtocol):
             if self._transport is not None:
                 self._transport.abort()
         self._go_on()
+        if self._task is None and self._transport is not None:
+            self._guest.rests()
 
     def _refuse(self, status: int, message: str) -> None:
         if self._transport is None:
             return
-        body = jsontext.encode({"error": {"code": "bad_request", "message": message, "facts": {"detail": message}}})
-        self._transport.write(
-            _head(status, "application/json", {"Content-Length": len(body), "Connection": "close"}) + body
-        )
+        error = {"code": "bad_request", "message": message, "facts": {"detail": message}}
+        self._transport.write(whole(error, status))
         self._transport.close()
         self._transport = None
 
 
 @contextlib.asynccontextmanager
 async def serving(
-    sock: socket.socket,
-    app: App,
-    allowed: Allowed,
-    *,
-    bytes_max: int = HEAD_MAX + BODY_MAX,
-    peers_max: int = _PEERS_MAX,
+    sock: socket.socket, name: str, door: Door, limits: Limits, *, bytes_max: int = HEAD_MAX + BODY_MAX
 ) -> AsyncGenerator[None]:
-    """Serve a listening socket while inside."""
+    """Serve a listening socket while inside; it has a name for the log."""
     peers: set[Connection] = set()
+    making: set[asyncio.Task[object]] = set()
     loop = asyncio.get_running_loop()
-    serve = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
-
-    def admitted(transport: asyncio.BaseTransport) -> bool:
-        return len(peers) < peers_max and allowed(transport)
-
     room = memoryview(bytearray(_RECEIVE))
-    server = await serve(lambda: Connection(app, admitted, peers, bytes_max, room), sock=sock)
+
+    def admit(peer: socket.socket, guest: Guest) -> None:
+        app = door(peer)
+        if app is None:
+            guest.left()
+            peer.close()
+            return
+        connection = Connection(app, guest, peers, bytes_max, room)
+        task = loop.create_task(loop.connect_accepted_socket(lambda: connection, peer))
+        making.add(task)
+        task.add_done_callback(making.discard)
+
+    def refuse(peer: socket.socket) -> None:
+        peer.send(whole(TooManyConnections(door=name, most=str(limits.most)).to_json(), 503))
+
     try:
-        yield
+        async with admitting(sock, name, limits, admit, refuse):
+            yield
     finally:
-        server.close()
         with anyio.CancelScope(shield=True):
+            if making:
+                await asyncio.wait(making)
             for peer in tuple(peers):
                 await peer.end()
 

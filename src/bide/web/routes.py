@@ -48,6 +48,7 @@ STATUSES = {
     "home_busy": 503,
     "database_newer": 503,
     "disk_full": 507,
+    "too_many_connections": 503,
     "daemon_unavailable": 503,
     "internal_error": 500,
 }

@@ -10,8 +10,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from bide.mcpserver import refusal
-
-_MAX_FRAME = 16 * 1024 * 1024
+from bide.model.frames import FRAME_MAX, TOO_LARGE, LineCutter, Oversize, too_large
 
 Instead = Callable[[types.JSONRPCMessage], SessionMessage | None]
 """What a message is answered that the server is not to see; `None` if it is."""
@@ -28,33 +27,65 @@ async def receive(
     instead: Instead,
 ) -> None:
     """Lines into messages. A line that is no message is answered here: the server would say nothing, for ever."""
-    rest = b""
+    cutter = LineCutter()
     async with incoming, back:
         async for data in source:
-            *lines, rest = (rest + data).split(b"\n")
-            if len(rest) > _MAX_FRAME:
-                raise ValueError("a frame is longer than 16 MiB")
-            for line in filter(bytes.strip, lines):
-                try:
-                    message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError as error:
-                    await back.send(_unreadable(line, error))
-                    continue
-                answer = instead(message)
-                if answer is not None:
-                    await back.send(answer)
-                else:
-                    await incoming.send(SessionMessage(message))
+            for line in cutter.feed(data):
+                if isinstance(line, Oversize):
+                    await _refuse(line, incoming, back)
+                elif line.strip():
+                    await _take(line, incoming, back, instead)
+
+
+async def _take(
+    line: bytes,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    back: MemoryObjectSendStream[SessionMessage],
+    instead: Instead,
+) -> None:
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError as error:
+        await back.send(_unreadable(line, error))
+        return
+    answer = instead(message)
+    if answer is not None:
+        await back.send(answer)
+    else:
+        await incoming.send(SessionMessage(message))
+
+
+async def _refuse(
+    line: Oversize,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    back: MemoryObjectSendStream[SessionMessage],
+) -> None:
+    """Answer a request that is too large; an answer that is too large counts as one that failed."""
+    if line.is_request or line.id is None:
+        await back.send(_error(line.id, f"{too_large('this message')}; nothing was done"))
+    else:
+        await incoming.send(_error(line.id, too_large("the answer")))
+
+
+def _error(id_: str | int | None, sentence: str, code: int = TOO_LARGE) -> SessionMessage:
+    told = types.ErrorData(code=code, message=sentence)
+    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=id_, error=told))
 
 
 def _unreadable(line: bytes, error: ValueError) -> SessionMessage:
     about = refusal.of(line, error)
-    told = types.ErrorData(code=about.code, message=about.sentence)
-    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=about.id, error=told))
+    return _error(about.id, about.sentence, about.code)
 
 
 async def transmit(sink: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    """Messages into lines."""
+    """Messages into lines. An answer that is too large for a line becomes an error."""
     async with outgoing:
         async for message in outgoing:
-            await sink.send(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            line = _line(message)
+            if len(line) > FRAME_MAX and isinstance(message.message, types.JSONRPCResponse):
+                line = _line(_error(message.message.id, f"{too_large('the answer')}; ask for a part of it"))
+            await sink.send(line)
+
+
+def _line(message: SessionMessage) -> bytes:
+    return message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
