@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 READ_LIMIT = 1024 * 1024
+"""The most bytes of one read; more of it is read from `next` on."""
 PAGE = 50
 
 
@@ -127,7 +128,7 @@ class Jobs(Protocol):
     ) -> Slice:
         """Bytes of one stream, from an absolute offset or as the last `tail` lines, and at most the last `limit` bytes of them.
 
-        Joining successive reads gives the output byte for byte. If the offset was dropped the slice begins at the head
+        One read has at most 1 MiB; go on from `next`. Joining successive reads gives the output byte for byte. If the offset was dropped the slice begins at the head
         and says so. With `grep`, only whole lines that match the regular expression, each with its offset. With
         `follow`, an empty read waits that long for more bytes or the end.
         """

@@ -22,8 +22,10 @@ from bide.runtime.live import Live
 from bide.runtime.searching import Due
 
 _SCAN = 1024 * 1024
-_TAIL_SCAN = 16 * 1024 * 1024
 _LINE_MAX = 1024 * 1024
+_MATCHES_BYTES = 256 * 1024
+_MATCHES_MOST = 4000
+"""So many lines of so many bytes are in one answer: in JSON they take several times as much."""
 
 
 def kept(core: Core, job: Job, stream: Stream) -> Kept:
@@ -74,7 +76,7 @@ def tail(core: Core, job: Job, stream: Stream, limit: int) -> Slice:
 
 
 def _tail_lines(core: Core, job: Job, stream: Stream, lines: int, limit: int) -> Slice:
-    last = tail(core, job, stream, min(_TAIL_SCAN, max(limit, _SCAN)))
+    last = tail(core, job, stream, READ_LIMIT)
     start = max(last_lines_start(last.data, lines), len(last.data) - limit)
     data = last.data[start:]
     return Slice(stream, data, last.offset + start, last.next, last.size, last.head, last.ended)
@@ -98,6 +100,7 @@ async def read(
 ) -> Slice:
     """One slice; with `follow`, an empty one only when the time is up or nothing will come."""
     _check(offset or 0, limit, lines or 0)
+    limit = min(limit, READ_LIMIT)
     job = core.find(ref)
     core.seen.mark(job)
     if lines is not None:
@@ -131,7 +134,7 @@ async def grep(core: Core, ref: str, stream: Stream, offset: int, limit: int, pa
     wanted = await core.searches.compiled(pattern)
     job = core.find(ref)
     core.seen.mark(job)
-    scanner, matches = LineScanner(core, stream, offset), Matches(min(limit, READ_LIMIT))
+    scanner, matches = LineScanner(core, stream, offset), Matches(min(limit, _MATCHES_BYTES))
     await core.searches.through(lambda due: True if _grep(scanner, job, wanted, matches, due) else None)
     held = kept(core, job, stream)
     start = matches.lines[0].offset if matches.lines else offset
@@ -150,7 +153,7 @@ class Matches:
     def take(self, match: Match) -> bool:
         """Keep a line; return false if there is no room for it."""
         self._room -= len(match.line) + 1
-        if self._room < 0 and self.lines:
+        if self.lines and (self._room < 0 or len(self.lines) == _MATCHES_MOST):
             return False
         self.lines.append(match)
         return True

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 from msgspec.structs import replace
 
-from bide.api import READ_LIMIT, Events, Jobs
+from bide.api import Events, Jobs
 from bide.model.answers import event_to_json
 from bide.model.job import Job
 from bide.model.messages import job_to_json
@@ -24,6 +24,8 @@ FRAMES = "application/vnd.bide.frames"
 _EVENT = 0
 _TYPES = {Stream.OUT: 1, Stream.ERR: 2}
 _LOOK_AGAIN = timedelta(minutes=1)
+_PIECE = 64 * 1024
+"""What a peer that reads nothing makes us hold, some times over."""
 
 Send = Callable[[bytes], Awaitable[None]]
 
@@ -69,14 +71,9 @@ async def follow(
 
 
 async def _copy(jobs: Jobs, job: str, stream: Stream, start: int, tail: int | None, send: Send) -> None:
-    at = start
-    if tail is not None:
-        piece = await jobs.read(job, stream=stream, tail=tail)
-        at = piece.next
-        if piece.data:
-            await send(frame(_TYPES[stream], piece.data))
+    at = start if tail is None else (await jobs.read(job, stream=stream, tail=tail)).offset
     while True:
-        piece = await jobs.read(job, stream=stream, offset=at, limit=READ_LIMIT, follow=_LOOK_AGAIN)
+        piece = await jobs.read(job, stream=stream, offset=at, limit=_PIECE, follow=_LOOK_AGAIN)
         if piece.offset > at:
             await send(event("dropped", stream=str(stream), **{"from": at, "to": piece.offset}))
         if piece.data:

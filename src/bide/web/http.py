@@ -11,6 +11,7 @@ import logging
 import socket
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -21,6 +22,7 @@ import httptools
 from bide.gate import Guest, Limits, admitting
 from bide.model import jsontext
 from bide.model.errors import TooManyConnections
+from bide.web.room import SMALL, Place, Room
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +104,23 @@ class Reply:
     ) -> None:
         """Send a whole answer."""
         self.started = True
-        await self._connection.write(_head(status, kind, {"Content-Length": len(body), **(headers or {})}) + body)
+        head = _head(status, kind, {"Content-Length": len(body), **(headers or {})})
+        if len(body) <= SMALL:
+            await self._connection.write(head + body)
+            return
+        async with self.room(len(body)):
+            # In pieces: what the peer does not read is not copied into the buffers of its connection.
+            await self._connection.write(head)
+            for at in range(0, len(body), SMALL):
+                await self._connection.write(memoryview(body)[at : at + SMALL])
+
+    def has_room(self, size: int) -> bool:
+        """Return whether an answer of this size can be sent at once."""
+        return self._connection.has_room(size)
+
+    def room(self, size: int) -> AbstractAsyncContextManager[None]:
+        """Have room for an answer of this size while inside; others may have to be sent before."""
+        return self._connection.room(size)
 
     async def json(self, value: object, *, status: int = 200) -> None:
         """Send a JSON answer."""
@@ -135,7 +153,9 @@ Door = Callable[[socket.socket], App | None]
 class Connection(asyncio.BufferedProtocol):
     """Answers the requests of one connection in turn. If the peer goes away, the call in progress is cancelled."""
 
-    def __init__(self, app: App, guest: Guest, peers: set[Connection], bytes_max: int, room: memoryview) -> None:
+    def __init__(
+        self, app: App, guest: Guest, peers: set[Connection], bytes_max: int, arriving: memoryview, room: Room
+    ) -> None:
         """While connected, it is one of the peers. So much it may have us hold."""
         self._app = app
         self._guest = guest
@@ -143,7 +163,9 @@ class Connection(asyncio.BufferedProtocol):
         self._peers = peers
         self._dropped = False
         self._bytes_max = bytes_max
+        self._arriving = arriving
         self._room = room
+        self._place: Place | None = None
         self._held = 0
         self._parser = httptools.HttpRequestParser(self)
         self._waiting: deque[HttpRequest] = deque()
@@ -198,17 +220,36 @@ class Connection(asyncio.BufferedProtocol):
         """It has caught up."""
         self._writable.set()
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes | memoryview) -> None:
         """Send bytes, no faster than the peer reads. Raises PeerGone."""
         if self._transport is None:
             raise PeerGone
         self._transport.write(data)
         if not self._writable.is_set():
             await self._writable.wait()
+        if self._place is not None:
+            self._place.moved()
+
+    def has_room(self, size: int) -> bool:
+        """Return whether there is room for an answer of this size at once."""
+        return size <= SMALL or self._room.is_free(size)
+
+    def room(self, size: int) -> AbstractAsyncContextManager[None]:
+        """Have room for an answer of this size while inside. A part of an answer has the room of the whole."""
+        return contextlib.nullcontext() if size <= SMALL or self._place is not None else self._in_room(size)
+
+    @contextlib.asynccontextmanager
+    async def _in_room(self, size: int) -> AsyncGenerator[None]:
+        async with self._room.of(size, self.drop) as place:
+            self._place = place
+            try:
+                yield
+            finally:
+                self._place = None
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's own signature
         """Where the next bytes go."""
-        return self._room
+        return self._arriving
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take bytes; what they complete is answered in turn."""
@@ -218,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse(413, f"the request is larger than {self._bytes_max} bytes")
             return
         try:
-            self._parser.feed_data(self._room[:nbytes])
+            self._parser.feed_data(self._arriving[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             what = "this is not HTTP/1.1, or asks for something else (Upgrade, CONNECT), which is not to be had here"
             self._refuse(400, self._fault or what)
@@ -303,7 +344,7 @@ async def serving(
     peers: set[Connection] = set()
     making: set[asyncio.Task[object]] = set()
     loop = asyncio.get_running_loop()
-    room = memoryview(bytearray(_RECEIVE))
+    arriving, room = memoryview(bytearray(_RECEIVE)), Room()
 
     def admit(peer: socket.socket, guest: Guest) -> None:
         app = door(peer)
@@ -311,7 +352,7 @@ async def serving(
             guest.left()
             peer.close()
             return
-        connection = Connection(app, guest, peers, bytes_max, room)
+        connection = Connection(app, guest, peers, bytes_max, arriving, room)
         task = loop.create_task(loop.connect_accepted_socket(lambda: connection, peer))
         making.add(task)
         task.add_done_callback(making.discard)

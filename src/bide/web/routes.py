@@ -15,8 +15,9 @@ from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.job import DEFAULT_OWNER
 from bide.model.messages import descendants_to_json, job_to_json
-from bide.model.output import Stream
+from bide.model.output import Slice, Stream
 from bide.model.requests import request_from_json
+from bide.model.times import from_ms
 from bide.web import groups, llm, outbox, questions, sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.http import HttpRequest, Reply, segments
@@ -77,6 +78,9 @@ _SEND: dict[str, fields.Kind] = {
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
 _RESTART: dict[str, fields.Kind] = {"grace_ms": fields.is_number, "by": fields.is_text}
+
+_JSON_SIZE = 8
+"""How many bytes of JSON a byte of output may be, with the text that is made of it."""
 
 Handler = Callable[["Routes", HttpRequest, Reply, str], Awaitable[None]]
 
@@ -163,26 +167,35 @@ class Routes:
     async def on_wait(self, request: HttpRequest, reply: Reply, _: str) -> None:
         ids, mode, until, timeout = wait_from_json(request.json())
         waited = await self.jobs.wait(ids, mode=mode, until=until, timeout=timeout)
-        await reply.json(waited_to_json(waited))
+        async with reply.room(0 if waited.match is None else len(waited.match.line) * _JSON_SIZE):
+            await reply.json(waited_to_json(waited))
 
     async def on_read(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
-        follow = query_number(query, "follow_ms", None)
-        found = await self.jobs.read(
+        found = await self._read(query, job, follow=from_ms(query_number(query, "follow_ms", None)))
+        if "grep" in query:
+            async with reply.room(len(found.data) * _JSON_SIZE):
+                await reply.json(slice_to_json(found))
+            return
+        size = len(found.data)
+        if not reply.has_room(size):
+            found = None  # it is read again once there is room for it
+        async with reply.room(size):
+            found = found or await self._read(query, job, follow=None)
+            headers = {"Bide-Offset": found.offset, "Bide-Next": found.next, "Bide-Size": found.size}
+            headers |= {"Bide-Head": found.head, "Bide-Ended": int(found.ended), "X-Content-Type-Options": "nosniff"}
+            await reply.send(found.data, kind="application/octet-stream", headers=headers)
+
+    async def _read(self, query: dict[str, str], job: str, *, follow: timedelta | None) -> Slice:
+        return await self.jobs.read(
             job,
             stream=stream_named(query.get("stream", "out")),
             offset=query_number(query, "offset", None),
             limit=query_number(query, "limit", READ_LIMIT),
             tail=query_number(query, "tail", None),
             grep=query.get("grep"),
-            follow=None if follow is None else timedelta(milliseconds=follow),
+            follow=follow,
         )
-        if "grep" in query:
-            await reply.json(slice_to_json(found))
-            return
-        headers = {"Bide-Offset": found.offset, "Bide-Next": found.next, "Bide-Size": found.size}
-        headers |= {"Bide-Head": found.head, "Bide-Ended": int(found.ended), "X-Content-Type-Options": "nosniff"}
-        await reply.send(found.data, kind="application/octet-stream", headers=headers)
 
     async def on_follow(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
