@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.support import homes
+from tests.support import disks, homes
 from tests.support.gates import Gate
 from tests.support.patience import LONG, end_of, ended, eventually
 
@@ -190,10 +190,53 @@ async def test_many_starts_around_the_last_byte_each_run_or_say_that_they_did_no
                 outcomes.append(str(ended((await jobs.run("echo x", deadline=LONG)).job).end.reason))
             except DiskFull:
                 outcomes.append("refused")
-        assert set(outcomes) <= {"exited", "refused", "spawn_failed"}
+        assert set(outcomes) <= {"exited", "refused"}
         assert "refused" in outcomes
         filler.unlink()
         assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
+
+
+@pytest.mark.parametrize("inodes", range(0, 22, 3))
+async def test_a_job_runs_or_is_refused_around_the_last_inode(tmp_path: Path, inodes: int) -> None:
+    with disks.mounted(tmp_path / "disk", megabytes=16, inodes=300) as disk:
+        home = disk / "home"
+        async with homes.local(home) as jobs:
+            await jobs.run("true")
+            fillers = disks.fill_inodes(disk)
+            for name in os.listdir(fillers)[:inodes]:
+                (fillers / name).unlink()
+            before = set(os.listdir(home / "jobs"))
+            try:
+                end = ended((await jobs.run("echo x", stdin=True, input=b"", deadline=LONG)).job).end
+                assert (end.reason, end.exit_code, end.missing_bytes) == (Reason.EXITED, 0, 0)
+            except DiskFull:
+                assert set(os.listdir(home / "jobs")) == before
+                assert len((await jobs.list()).jobs) == 1
+            assert [name for name in os.listdir(home / "new") if not name.startswith("spare-")] == []
+
+
+async def test_a_job_whose_keeper_finds_no_room_waits_for_it(small_disk: Path) -> None:
+    async with homes.local(small_disk / "home") as jobs:
+        await jobs.groups.pause("g")
+        ids = [(await jobs.run("echo hi", turn=Turn(group="g"), background=True)).job.id for _ in range(2)]
+        await jobs.run("true")
+        core = cast("LocalJobs", jobs).core
+        filler = fill(small_disk)
+        with filler.open("ab") as file:
+            file.truncate(filler.stat().st_size - 12 * KB)
+        core.queue.change(Rules())
+
+        async def lacks_room() -> bool:
+            found = [(await jobs.get(job)).facts for job in ids]
+            return any(facts is not None and facts.queue is not None and "room" in facts.queue.why for facts in found)
+
+        await eventually(lacks_room)
+        waits = next(job for job in ids if core.keeping.table.live[job].lacks_room)
+        await jobs.kill(waits, by="me")
+        assert (await end_of(jobs, waits)).end.by == "me"
+        filler.unlink()
+        (other,) = {*ids} - {waits}
+        assert (await end_of(jobs, other)).end.success
 
 
 async def test_a_queued_job_waits_for_room_to_be_let_go_and_can_be_killed_meanwhile(small_disk: Path) -> None:

@@ -59,10 +59,11 @@ def instant(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
-def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
+def prepare(path: str, job: Job, orders: Orders, *, made: bool = False, reserved: bool = False) -> None:
     """Make the folder complete: FIFOs, and the spec last. Raises OSError and leaves nothing behind.
 
-    In one that a spare keeper has `made`, all but the spec is there already, and that is empty.
+    In one that a spare keeper has `made`, all but the spec is there already, and that is empty. With `reserved`, the
+    keeper's own files are made as well, so that it finds room for them.
     """
     if not made:
         os.mkdir(path, 0o700)
@@ -73,10 +74,27 @@ def prepare(path: str, job: Job, orders: Orders, *, made: bool = False) -> None:
         if orders.input is not None:
             told.append(path, orders.input)
             told.close(path)
+        if reserved:
+            _reserve(path, job)
         told.write(f"{path}/spec", _spec(job, orders), 0 if made else os.O_CREAT | os.O_EXCL)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
+
+
+def _reserve(path: str, job: Job) -> None:
+    """Make the files of the keeper, with room for its records."""
+    blank = b" " * (RECORD - 1) + b"\n"
+    for name in ("live", "end.tmp"):
+        told.write(f"{path}/{name}", blank)
+    told.write_reserved(f"{path}/started", RECORD, keep_size=True)
+    empty = ["lock", "out"]
+    if not (job.spec.merge or job.spec.pty):
+        empty.append("err")
+    if job.spec.stdin or job.spec.pty:
+        empty.append("in")
+    for name in empty:
+        told.write(f"{path}/{name}", b"", os.O_CREAT)
 
 
 def _fifos(job: Job) -> list[str]:

@@ -63,15 +63,15 @@ def write(path: str, data: bytes, how: int = os.O_CREAT | os.O_EXCL) -> None:
         os.close(fd)
 
 
-def write_reserved(path: str, size: int) -> None:
-    """Make a file that occupies `size` bytes on disk. Raises OSError and then leaves nothing."""
+def write_reserved(path: str, size: int, *, keep_size: bool = False) -> None:
+    """Make a file that occupies `size` bytes on disk; with `keep_size` it is empty all the same.
+
+    Raises OSError, and then leaves nothing.
+    """
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            os.posix_fallocate(fd, 0, size)
-        except OSError as error:
-            if error.errno not in _NOT_THERE:
-                raise
+        _reserve(fd, size)
+        if not keep_size:
             write_all(fd, bytes(size))
     except OSError:
         os.unlink(path)

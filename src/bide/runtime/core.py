@@ -18,6 +18,7 @@ from bide.model.output import tail_text
 from bide.model.phase import Ended, Kept, Queued, Running
 from bide.model.question import Posed
 from bide.model.times import stamp
+from bide.model.turn import Place
 from bide.runtime import prompts
 from bide.runtime.asking import Asking
 from bide.runtime.home import Home
@@ -119,6 +120,9 @@ class Core:
             return Facts(alive=left) if left else None
         if isinstance(job.phase, Queued):
             place = self.queue.place(job.id)
+            live = self.live(job)
+            if place is None and live is not None and live.lacks_room:
+                place = Place("room on the disk: nothing could be written in its folder")
             return None if place is None else Facts(queue=place)
         path = self.home.job(job.id)
         page = folder.read_live(path)

@@ -48,6 +48,8 @@ async def kill(core: Core, ref: str, signal: int, grace: timedelta, by: str) -> 
     if live is not None and live.held:
         core.queue.cancel(live, who(by))
         return Killed(job=live.job)
+    if live is not None and core.keeping.cancel_start(live, who(by)):
+        return Killed(job=live.job)
     token = secrets.token_hex(8)
     line = f"kill {signal} {round(grace.total_seconds() * 1000)} {token} {who(by)}"
     bell = core.keeping.kills.setdefault(job.id, Bell())

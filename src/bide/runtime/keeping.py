@@ -21,10 +21,11 @@ from bide.store.store import Store
 log = logging.getLogger(__name__)
 
 _BAD_FOLDER = 5
-_REFUSED = {_BAD_FOLDER: "its folder is not complete", 6: "its folder cannot be written (is the disk full?)"}
+_NO_ROOM = 6
 _YOUNG_SECONDS = 1.0
 _YOUNG_DEATHS = 20
 _PAUSE_MAX = 60.0
+_ROOM_PAUSE_MAX = 5.0
 _WITNESS_PAUSE = 0.02
 _WITNESS_TRIES = 75
 
@@ -91,7 +92,8 @@ class Keeping(Moving):
 
     def _later(self, live: Live) -> None:
         """Try again after a pause, longer each time, or as soon as there may be room again."""
-        live.pause = min(max(live.pause * 2, _YOUNG_SECONDS), _PAUSE_MAX)
+        longest = _ROOM_PAUSE_MAX if live.lacks_room else _PAUSE_MAX
+        live.pause = min(max(live.pause * 2, _YOUNG_SECONDS), longest)
         self._waiting[live.job.id] = live
         self.hub.call_later(live.pause, lambda: self._again(live))
 
@@ -151,6 +153,7 @@ class Keeping(Moving):
 
     def _keeper_began(self, live: Live) -> None:
         live.pause = 0.0
+        live.lacks_room = False
         self.take_start(live, folder.read_started(live.path))
         if live.doomed:
             self.end_doomed(live)
@@ -210,7 +213,7 @@ class Keeping(Moving):
         elif started is None:
             self._start_again(live, refused)
         elif not started.ticks or refused == _BAD_FOLDER:
-            self.give_up(live, Reason.LOST, ends.LOST_RECORD if not started.ticks else _REFUSED[refused])
+            self.give_up(live, Reason.LOST, ends.LOST_RECORD if not started.ticks else "its folder is not complete")
         elif refused or live.deaths >= _YOUNG_DEATHS:
             self._later(live)
         else:
@@ -218,8 +221,14 @@ class Keeping(Moving):
             self._take_over(live, started)
 
     def _start_again(self, live: Live, refused: int) -> None:
-        if refused in _REFUSED:
-            self.give_up(live, Reason.SPAWN_FAILED, f"the keeper could not begin: {_REFUSED[refused]}")
+        if refused == _BAD_FOLDER:
+            self.give_up(live, Reason.SPAWN_FAILED, "the keeper could not begin: its folder is not complete")
+        elif refused == _NO_ROOM and not live.doomed:
+            log.warning("%s cannot start now: nothing can be written in its folder; it is tried again", live.job.id)
+            live.lacks_room = True
+            live.deaths = 0
+            live.changed.ring()
+            self._later(live)
         elif live.deaths >= _YOUNG_DEATHS:
             self.give_up(live, Reason.SPAWN_FAILED, "its keepers kept dying before it could be started")
         elif live.doomed:
@@ -241,6 +250,13 @@ class Keeping(Moving):
         self.hub.unwatch(live.leader_fd)
         if not live.ended and not live.witness() and tries:
             self.hub.call_later(_WITNESS_PAUSE, lambda: self._leader_ended(live, tries - 1))
+
+    def cancel_start(self, live: Live, by: str) -> bool:
+        """End a job that waits for room to start; False if it does not, or not any more."""
+        if not live.lacks_room or self._waiting.pop(live.job.id, None) is None:
+            return False
+        self.give_up(live, Reason.KILLED, "", by=by)
+        return True
 
     def give_up(self, live: Live, reason: Reason, why: str, code: int = 0, by: str = "") -> None:
         """Record an end that no keeper can record, in the folder first."""

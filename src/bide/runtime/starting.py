@@ -30,10 +30,13 @@ from bide.runtime import dedup, entering, environment, lineage, ports, readiness
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
 from bide.runtime.reading import tail
+from bide.runtime.reserve import has_room
 from bide.store.faults import DatabaseCorrupt
 from bide.store.future import Future
 
 _START_SECONDS = 30
+_SCARCE_BYTES = 1 << 20
+_SCARCE_INODES = 100
 
 
 async def run(core: Core, request: Request) -> Ran:
@@ -88,9 +91,11 @@ def admit(core: Core, job: Job, orders: folder.Orders, group: Group, *, unqueued
 
 def _begin(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
     prepared = f"{core.home.new}/{job.id}"
-    spare = core.keeping.nursing.spares.take(prepared) if _is_plain(job.spec) else None
+    # Where room is short its keeper must not be the one to find none: nobody would be refused by then.
+    scarce = not has_room(core.home.path, _SCARCE_BYTES, _SCARCE_INODES)
+    spare = core.keeping.nursing.spares.take(prepared) if _is_plain(job.spec) and not scarce else None
     try:
-        folder.prepare(prepared, job, orders, made=spare is not None)
+        folder.prepare(prepared, job, orders, made=spare is not None, reserved=scarce)
     except OSError as error:
         _discard(spare, group)
         raise _refusal(core, error) from error
@@ -259,11 +264,12 @@ async def answer(core: Core, request: Request, live: Live | None, joined: Job | 
         core.keeping.accepted(live)
     if request.background:
         if live is not None:
-            await readiness.until(live, lambda: live.held or not isinstance(live.job.phase, Queued), _START_SECONDS)
+            await readiness.until(live, lambda: _is_settled(live), _START_SECONDS)
         job = _now(core, live, joined)
         if isinstance(job.phase, Ended) and job.phase.end.reason is Reason.SPAWN_FAILED:
             job = core.seen.mark(job)  # every door says so at once; of another end the answer says nothing
-        return Ran(job=core.with_facts(job) if live is not None and live.held else job, joined=joined is not None)
+        waits = live is not None and (live.held or live.lacks_room)
+        return Ran(job=core.with_facts(job) if waits else job, joined=joined is not None)
     deferred = False
     if live is not None:
         seconds = None if request.deadline is None else request.deadline.total_seconds()
@@ -281,6 +287,11 @@ async def answer(core: Core, request: Request, live: Live | None, joined: Job | 
         out=tail(core, job, Stream.OUT, entering.shown_bytes(core, job)),
         err=tail(core, job, Stream.ERR, entering.shown_bytes(core, job)),
     )
+
+
+def _is_settled(live: Live) -> bool:
+    """Whether it runs, is over, or has to wait."""
+    return live.held or live.lacks_room or not isinstance(live.job.phase, Queued)
 
 
 async def accepted(core: Core, inserted: Future[Job]) -> None:

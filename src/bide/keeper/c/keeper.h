@@ -121,9 +121,10 @@ bool spec_load(const char *path, struct spec *spec);
 bool same_boot(void);
 
 /* launch.c */
-void launch(void);
+bool launch(void);
+bool launch_record(void);
 const char *launch_fork(void);
-void launch_go(void);
+bool launch_go(void);
 void launch_not(void);
 bool hold_leader(void);
 bool attach(void);

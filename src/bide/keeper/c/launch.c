@@ -161,12 +161,14 @@ static void open_stdin(void) {
     if (!k.spec.pty) k.in_pipe = open("in.p", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
 
+/* Makes the file for the start; whether there was room for it. */
+bool launch_record(void) { return (start.record = record_open_started()) >= 0; }
+
 /* Makes the child that waits at the gate; what could not be had, or NULL. */
 const char *launch_fork(void) {
     int gates[2], report[2];
     if (k.spec.use_stdin || k.spec.pty) open_stdin();
     if (k.spec.pty && (start.terminal = open_terminal()) < 0) return "terminal";
-    if ((start.record = record_open_started()) < 0) return "record";
     if (pipe2(gates, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) return "pipe";
     start.gate = gates[0];
     start.report = report[1];
@@ -188,15 +190,17 @@ const char *launch_fork(void) {
     return NULL;
 }
 
-/* Lets it run the program, with the start on record. */
-void launch_go(void) {
+/* Lets it run the program, with the start on record. False if the disk has no room for that record: nothing has run. */
+bool launch_go(void) {
     char word = GO;
+    bool full = false;
     k.started_mono = k.last_output = mono_ms();
     k.started_wall = wall_ms();
     if (!enter_groups(k.leader)) {
         word = ABANDON;
         refuse("cgroup");
     } else if (!record_started(start.record)) {
+        full = errno == ENOSPC || errno == EDQUOT;
         word = ABANDON;
         refuse("record");
     } else {
@@ -206,6 +210,7 @@ void launch_go(void) {
     (void)!write(gate, &word, 1);
     close(gate);
     if (word == ABANDON) waitid(P_PID, (id_t)k.leader, NULL, WEXITED | WNOWAIT);
+    return !full;
 }
 
 /* No program is to run after all: the child that waits at the gate ends. */
@@ -214,12 +219,13 @@ void launch_not(void) {
     if (k.leader) waitpid(k.leader, NULL, 0);
 }
 
-void launch(void) {
+bool launch(void) {
     const char *failed = launch_fork();
     if (!failed) return launch_go();
     k.started_mono = mono_ms();
     k.started_wall = wall_ms();
     refuse(failed);
+    return true;
 }
 
 /* Has what tells how the leader of a job that another keeper started ends. */

@@ -347,10 +347,10 @@ int keep(const char *folder, bool replace, int in_file, int master) {
     if (!listen_to_requests()) return refuse(BAD_SPEC);
     sample_from_now();
     if (replace) take_over(in_file, master);
-    if (!record_reserve() || !streams_open()) return refuse(NO_ROOM);
+    if (!record_reserve() || !streams_open() || (!replace && !launch_record())) return refuse(NO_ROOM);
     if (!replace) {
         record_live();
-        launch();
+        if (!launch()) return refuse(NO_ROOM);
     }
     if (k.spec.use_stdin || k.spec.pty) k.wait_at = mono_ms() + 300;
     watch_oom();
@@ -368,8 +368,8 @@ int keep(const char *folder, bool replace, int in_file, int master) {
 int keep_later(const char *folder, int life) {
     if (!spare_make(folder)) return NO_ROOM;
     watch_children();
-    if (!spare_prepare() || !take_lock() || !listen_to_requests() || !record_reserve() || !streams_open() || launch_fork() ||
-        !spare_offer() || !spare_wait(life)) {
+    if (!spare_prepare() || !take_lock() || !listen_to_requests() || !record_reserve() || !launch_record() ||
+        !streams_open() || launch_fork() || !spare_offer() || !spare_wait(life)) {
         launch_not();
         spare_leave();
         return 0;
@@ -380,7 +380,7 @@ int keep_later(const char *folder, int life) {
     if (!spec_load("spec", &k.spec) || k.spec.use_stdin || k.spec.pty || k.spec.merge) return BAD_SPEC;
     sample_from_now();
     record_live();
-    launch_go();
+    if (!launch_go()) return refuse(NO_ROOM);
     watch_oom();
     go_on();
 }

@@ -77,7 +77,9 @@ bool record_started(int fd) {
     char line[160];
     int n = snprintf(line, sizeof line, "pid=%d ticks=%lld mono=%lld wall=%lld\n", k.leader, (long long)k.leader_ticks,
                      (long long)k.started_mono, (long long)k.started_wall);
-    return write(fd, line, (size_t)n) == n;
+    ssize_t written = write(fd, line, (size_t)n);
+    if (written >= 0 && written < n) errno = ENOSPC;
+    return written == n;
 }
 
 static bool slurp_started(char *line, size_t room) {
