@@ -207,7 +207,7 @@ async def test_a_job_runs_or_is_refused_around_the_last_inode(tmp_path: Path, in
                 (fillers / name).unlink()
             before = set(os.listdir(home / "jobs"))
             try:
-                end = ended((await jobs.run("echo x", stdin=True, input=b"", deadline=LONG)).job).end
+                end = ended((await jobs.run("echo x", deadline=LONG)).job).end
                 assert (end.reason, end.exit_code, end.missing_bytes) == (Reason.EXITED, 0, 0)
             except DiskFull:
                 assert set(os.listdir(home / "jobs")) == before
