@@ -9,10 +9,22 @@ from tests.keeper.test_folder import AT, ID
 
 from bide import Job, Limits, Reason, Spec
 from bide.keeper import ends
-from bide.model.phase import Descendant, Kept
+from bide.model.phase import Descendant, Kept, Usage
 
 LIMITS = Limits(timeout=timedelta(seconds=1.5), idle=timedelta(minutes=1), output_bytes=7, memory_bytes=9)
 JOB = Job(ID, Spec(("prog", "x"), "prog x", "/there", limits=LIMITS, enforced=(("memory", "cgroup v1"),)), AT)
+
+OLD = {
+    "cpu_ms": 0,
+    "peak": 0,
+    "read": 0,
+    "written": 0,
+    "processes": 0,
+    "sampled": 0,
+    "taken_over": 0,
+    "memory_source": None,
+}
+"""The usage that a keeper wrote before it knew that figures can be unknown."""
 
 
 def end(**facts: Any) -> Any:
@@ -82,7 +94,7 @@ def test_every_fact_of_a_record_is_in_the_end() -> None:
         peak=11,
         read=12,
         written=13,
-        cgroup=1,
+        memory_source="cgroup",
         left=[{"pid": 8, "start_ticks": 9, "command": "sleep"}],
     )
     assert (found.pid, found.ended_at, found.started_at) == (77, AT, AT - timedelta(seconds=10))
@@ -94,6 +106,22 @@ def test_every_fact_of_a_record_is_in_the_end() -> None:
     usage = found.end.usage
     assert (usage.cpu_ms, usage.memory_peak_bytes, usage.read_bytes, usage.written_bytes) == (10, 11, 12, 13)
     assert (usage.memory_source, usage.sampled) == ("cgroup", True)
+
+
+def test_figures_that_nobody_took_are_unknown_and_not_zero() -> None:
+    """Also in records of earlier versions, which have zeros."""
+    for facts in ({"reason": "lost"}, {"reason": "killed"}, {"reason": "lost", **OLD}):
+        usage = end(**facts).end.usage
+        assert (usage.cpu_ms, usage.memory_peak_bytes, usage.read_bytes, usage.written_bytes) == (None,) * 4
+    assert ends.usage(OLD, live=True) == Usage(sampled=True)
+
+
+def test_of_a_lost_job_the_last_sample_counts() -> None:
+    page: dict[str, Any] = {"cpu_ms": 5, "peak": 6, "read": 7, "written": 8, "memory_source": "sampled", "sampled": 1}
+    record = ends.record_of(Reason.LOST, error="", now_ms=1777593600000, live=page)
+    usage = ends.ended(JOB, record).end.usage
+    assert (usage.cpu_ms, usage.memory_peak_bytes, usage.read_bytes, usage.written_bytes) == (5, 6, 7, 8)
+    assert (usage.memory_source, usage.sampled) == ("sampled", True)
 
 
 def test_a_program_that_never_ran_was_never_started() -> None:

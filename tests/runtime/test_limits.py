@@ -6,8 +6,9 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+import anyio
 import pytest
-from tests.support import homes
+from tests.support import homes, processes
 from tests.support.gates import Gate
 from tests.support.patience import LONG, end_of, ended, eventually
 
@@ -41,6 +42,55 @@ async def test_a_timed_out_job_that_answers_with_exit_0_is_no_success(jobs: Jobs
     script = "trap 'exit 0' TERM; while :; do sleep 0.02; done"
     end = ended((await jobs.run(script, limits=Limits(timeout=seconds(0.2)))).job).end
     assert (end.reason, end.exit_code, end.success) == (Reason.TIMED_OUT, None, False)
+
+
+OBEYS = "trap 'exit 3' TERM; (trap '' TERM; echo deaf $(exec sh -c 'echo $PPID'); while :; do sleep 0.05; done) & {}; while :; do sleep 0.02; done"
+"""Its leader obeys TERM, and leaves a child that does not."""
+
+
+@pytest.mark.parametrize(
+    ("limits", "flood", "reason"),
+    [
+        (Limits(timeout=seconds(0.5), grace=seconds(1)), ":", Reason.TIMED_OUT),
+        (Limits(idle=seconds(0.5), grace=seconds(1)), ":", Reason.IDLE),
+        (
+            Limits(output_bytes=KB, on_output_cap=OnOutputCap.KILL, grace=seconds(1)),
+            "sleep 0.5; head -c 2000 /dev/zero",
+            Reason.OVERFLOW,
+        ),
+    ],
+)
+async def test_the_end_of_a_job_over_its_limit_is_told_when_its_tree_is_gone(
+    jobs: Jobs, limits: Limits, flood: str, reason: Reason
+) -> None:
+    ran = await jobs.run(OBEYS.format(flood), limits=limits, deadline=LONG)
+    word, pid = (await jobs.read(ran.job.id, stream=Stream.OUT)).data[:100].split()[:2]
+    assert word == b"deaf"
+    end = ended(ran.job).end
+    assert (end.reason, end.survivors) == (reason, ())
+    assert not processes.is_alive(int(pid))
+    assert end.duration >= seconds(1)
+
+
+async def test_the_end_of_a_killed_job_is_told_when_its_tree_is_gone(local: Jobs) -> None:
+    job = (await local.run(OBEYS.format(":"), background=True)).job.id
+    await local.wait([job], until=Until(log="deaf"), timeout=LONG)
+    pid = int((await local.read(job)).data.split()[1])
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: local.kill(job, grace=seconds(0.5)))
+        end = (await end_of(local, job)).end
+        assert not processes.is_alive(pid)
+        assert (end.reason, end.survivors) == (Reason.KILLED, ())
+
+
+async def test_what_a_kill_leaves_alive_is_named_by_the_end(local: Jobs) -> None:
+    job = (await local.run(OBEYS.format(":"), background=True)).job.id
+    await local.wait([job], until=Until(log="deaf"), timeout=LONG)
+    pid = int((await local.read(job)).data.split()[1])
+    killed = await local.kill(job, grace=seconds(0))
+    assert not killed.verified_empty
+    assert pid in {left.pid for left in (await end_of(local, job)).end.survivors}
+    assert (await local.kill(job, signal=signal.SIGKILL)).verified_empty
 
 
 async def test_a_job_within_its_limits_is_left_alone(jobs: Jobs) -> None:

@@ -137,13 +137,17 @@ def _by(job: "Json", name: str) -> str:
 
 def _usage(job: "Json") -> "Iterator[tuple[str, str]]":
     usage = job["usage"]
-    if usage:
-        sampled = ", sampled" if usage["sampled"] else ""
-        yield (
-            "used",
-            f"cpu {show_duration(usage['cpu_ms'])}, memory {show_size(usage['memory_peak_bytes'])} at its peak"
-            f"{sampled}, read {show_size(usage['read_bytes'])}, wrote {show_size(usage['written_bytes'])}",
-        )
+    if not usage:
+        return
+    if usage["cpu_ms"] is None:
+        yield "used", "unknown" if job["phase"] == "ended" else "not sampled yet"
+        return
+    sampled = ", sampled" if usage["sampled"] else ""
+    yield (
+        "used",
+        f"cpu {show_duration(usage['cpu_ms'])}, memory {show_size(usage['memory_peak_bytes'])} at its peak"
+        f"{sampled}, read {show_size(usage['read_bytes'])}, wrote {show_size(usage['written_bytes'])}",
+    )
 
 
 def _output(job: "Json") -> "Iterator[tuple[str, str]]":

@@ -44,7 +44,7 @@ def ended(job: Job, record: dict[str, Any]) -> Ended:
         error=record.get("error") or _sentence(job, reason, record),
         errno=record["errno"],
         duration=timedelta(milliseconds=max(record["duration_ms"], 0)),
-        usage=usage(record, cgroup=bool(record.get("cgroup"))),
+        usage=usage(record),
         out=Kept(record["out_head"], record["out_size"]),
         err=Kept(record["err_head"], record["err_size"]),
         missing_bytes=record["missing"],
@@ -62,24 +62,40 @@ def _text(written: str) -> str:
     return written.encode("latin-1", "ignore").decode("utf-8", "ignore")
 
 
-def usage(record: dict[str, Any], *, cgroup: bool, live: bool = False) -> Usage:
-    """What the tree used, and how that is known."""
-    sampled = bool(record.get("sampled"))
+def usage(record: dict[str, Any], *, live: bool = False) -> Usage:
+    """Return what the tree used, from the record of an end or from `live`."""
+    partial = live or record.get("reason") == Reason.LOST or bool(record["taken_over"])
+    source = record.get("memory_source")
+    if source is None:  # an earlier version wrote it, with zeros where nothing was measured
+        if (live or record.get("reason") == Reason.LOST) and not record.get("sampled"):
+            return Usage(sampled=partial)
+        source = "cgroup" if record.get("cgroup") else "sampled" if record.get("sampled") else "maxrss"
     return Usage(
         cpu_ms=record["cpu_ms"],
         memory_peak_bytes=record["peak"],
-        memory_source="cgroup" if cgroup else "sampled" if sampled else "maxrss",
+        memory_source=source,
         read_bytes=record["read"],
         written_bytes=record["written"],
-        sampled=live or bool(record["taken_over"]),
+        sampled=partial,
         processes=record["processes"] if live else 0,
     )
 
 
+_FIGURES = ("cpu_ms", "peak", "read", "written")
+
+
 def record_of(
-    reason: Reason, *, error: str, now_ms: int, started: Started | None = None, code: int = 0, by: str = ""
+    reason: Reason,
+    *,
+    error: str,
+    now_ms: int,
+    started: Started | None = None,
+    code: int = 0,
+    by: str = "",
+    live: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """An end record that the daemon writes because no keeper can."""
+    """Return the end record that the daemon writes because no keeper can; the usage is that of the last sample in `live`."""
+    sampled = live if live and live.get("sampled") else {}
     began = now_ms if started is None else int(started.at.timestamp() * 1000)
     return {
         "v": 1,
@@ -96,7 +112,9 @@ def record_of(
         "missing": 0,
         "pid": 0 if started is None else started.pid,
         **dict.fromkeys(("out_head", "out_size", "err_head", "err_size"), 0),
-        **dict.fromkeys(("cpu_ms", "peak", "read", "written", "processes", "sampled", "taken_over"), 0),
+        **{key: sampled.get(key) for key in _FIGURES},
+        "memory_source": sampled.get("memory_source", ""),
+        **dict.fromkeys(("processes", "sampled", "taken_over"), 0),
     }
 
 

@@ -33,19 +33,25 @@ class Reason(StrEnum):
 
 
 class Usage(Struct, frozen=True):
-    """What a job's whole tree used."""
+    """What a job's whole tree used. `None` is a figure that nobody knows: the job was not sampled yet, or nobody saw its end.
 
-    cpu_ms: int = 0
-    memory_peak_bytes: int = 0
+    The figures of one job never decrease, except `processes`.
+    """
+
+    cpu_ms: int | None = None
+    """User and system time of all processes, those that ended included."""
+    memory_peak_bytes: int | None = None
+    """The most anonymous and shared memory that the tree was seen to hold in RAM at one time, without page cache."""
     memory_source: str = ""
-    """`cgroup`, `sampled` (at most once a second), or `maxrss` (largest single process)."""
-    read_bytes: int = 0
-    """Bytes the tree asked to read, cached or not."""
-    written_bytes: int = 0
+    """`cgroup`, `sampled` (the tree's processes), `maxrss` (the largest single process), or empty if the peak is not known."""
+    read_bytes: int | None = None
+    """Bytes read by system calls, from whatever, cached or not."""
+    written_bytes: int | None = None
+    """Bytes written by system calls, to whatever, cached or not."""
     sampled: bool = False
-    """Live figures come from samples; those of an ended job only where the source says so."""
-    processes: int = 0
-    """Live processes at the last sample."""
+    """The figures are those of a sample, and may be a little low: the job runs, or its keeper was replaced."""
+    processes: int | None = None
+    """Live processes at the last sample; 0 when the job has ended."""
 
 
 class Kept(Struct, frozen=True):

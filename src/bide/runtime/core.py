@@ -132,7 +132,7 @@ class Core:
         return Facts(
             waiting=waiting,
             question=question,
-            usage=ends.usage(page, cgroup=dict(job.spec.enforced).get("memory", "").startswith("cgroup"), live=True),
+            usage=ends.usage(page, live=True),
             out=Kept(page["out_head"], size_of(path, "out")),
             err=Kept(page["err_head"], size_of(path, "err")),
             input=_taken(job, path, page),

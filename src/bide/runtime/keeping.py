@@ -260,9 +260,11 @@ class Keeping(Moving):
 
     def give_up(self, live: Live, reason: Reason, why: str, code: int = 0, by: str = "") -> None:
         """Record an end that no keeper can record, in the folder first."""
-        started = folder.read_started(live.path) if reason is Reason.LOST else None
+        started, page = None, None
+        if reason is Reason.LOST:
+            started, page = folder.read_started(live.path), folder.read_live(live.path)
         now_ms = time.time_ns() // 1_000_000
-        record = ends.record_of(reason, error=why, now_ms=now_ms, started=started, code=code, by=by)
+        record = ends.record_of(reason, error=why, now_ms=now_ms, started=started, code=code, by=by, live=page)
         try:
             for stream in ("out", "err"):
                 with contextlib.suppress(FileNotFoundError):

@@ -37,6 +37,7 @@ void kill_begin(int sig, i64 grace_ms, const char *reason, const char *by, const
     k.kill.hard = sig == SIGKILL;
     k.kill.escalate_at = grace_ms > 0 && sig != SIGKILL ? now + grace_ms : 0;
     k.kill.give_up_at = k.kill.hard ? now + SURE_MS : grace_ms > 0 ? 0 : now + LOOK_MS;
+    if (!k.ended) usage_sample(k.replacing);
     record_live();
     kill_send();
     kill_step();
@@ -65,6 +66,10 @@ static void kill_done(void) {
     k.kill.active = false;
     k.kill.sig = 0;
     k.kill.escalate_at = k.guard_at = 0;
+    if (k.leader_done && !k.ended && k.reason[0] && k.ended_mono) {
+        k.ended_mono = mono_ms();
+        k.ended_wall = wall_ms();
+    }
     record_live();
     tell(T_KILLED);
 }
@@ -74,6 +79,7 @@ void kill_step(void) {
     if (tree_is_empty()) return kill_done();
     i64 now = mono_ms();
     if (!k.kill.hard && k.kill.escalate_at && now >= k.kill.escalate_at) {
+        if (!k.ended) usage_sample(k.replacing);
         k.kill.hard = true;
         k.kill.give_up_at = now + SURE_MS;
     }
@@ -124,7 +130,7 @@ void limits_check(void) {
     i64 now = mono_ms();
     if (k.spec.timeout_ms && now >= k.started_mono + k.spec.timeout_ms) return limit("timed_out", "limit");
     if (k.spec.idle_ms && !k.pause.wanted && now >= k.last_output + k.spec.idle_ms) return idle_check(now);
-    if (k.spec.memory_sampled && k.rss > k.spec.memory_sampled) return limit("oom", "limit");
+    if (k.spec.memory_sampled && k.memory > k.spec.memory_sampled) return limit("oom", "limit");
     if (k.spec.pids_sampled && k.processes > k.spec.pids_sampled) return limit("killed", "pids limit");
 }
 

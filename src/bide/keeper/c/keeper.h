@@ -38,13 +38,19 @@ struct stream {
     int bulk;       /* how often the pipe was found full */
 };
 
+/* What processes used. The kernel adds the figures of a child to those of its parent when the parent waits for it. */
+struct figures {
+    i64 cpu_us, read, written;
+};
+
 struct proc {
-    pid_t pid;
+    pid_t pid, parent;
     i64 ticks; /* start time: with the pid it names a process for ever */
     char state;
     int threads;
     bool ending; /* it does nothing more, and is not quite gone */
-    i64 cpu_ticks, rss_pages;
+    i64 cpu_ticks, waited_ticks, rss_pages; /* cpu_ticks include waited_ticks: those of children it waited for */
+    struct figures used;                    /* set by usage.c alone */
     pid_t session;
     char comm[COMM];
 };
@@ -52,6 +58,8 @@ struct proc {
 struct tree {
     struct proc *at;
     int n, room;
+    bool zombies;             /* collect these too; the leader never, while we are to record how it ended */
+    const struct tree *known; /* a keeper that took over looks for these as well */
 };
 
 struct kill {
@@ -91,10 +99,13 @@ struct keeper {
     struct pause pause;
     int taken_over;
     /* usage */
-    i64 cpu_ms, peak, reaped_read, reaped_written, live_read, live_written, rss, sample_at, sample_gap, last_cpu, wait_at;
+    struct figures used; /* by the whole tree so far: never decreases */
+    struct figures gone; /* part of it: by processes that are gone, without those that we reaped ourselves */
+    i64 peak, memory;    /* the most memory that the tree was seen to hold, and what it holds */
+    bool measured, sampled, from_cgroup; /* the figures mean something; there was a sample; a cgroup told the memory */
+    i64 sample_at, sample_gap, last_cpu, wait_at;
     i64 idle_cpu_seen;
     int processes;
-    bool sampled;
 };
 
 extern struct keeper k;
@@ -142,14 +153,17 @@ bool stdin_pending(void);
 /* tree.c */
 bool proc_read(pid_t pid, struct proc *out);
 void tree_collect(struct tree *tree, bool thorough);
+const struct proc *tree_find(const struct tree *tree, pid_t pid);
+bool tree_reap(pid_t kept, int flags);
 void tree_free(struct tree *tree);
 int tree_signal(int sig, bool thorough, struct tree *known);
 bool tree_signal_one(const struct proc *p, int sig);
-i64 io_read_file(const char *path, i64 *written);
 size_t slurp(const char *path, char *buffer, size_t room);
 
 /* usage.c */
-void usage_sample(void);
+struct figures usage_gone(void);
+void usage_begin(void);
+void usage_sample(bool thorough);
 void usage_final(void);
 void usage_reaped(void);
 i64 tree_cpu_ticks(void);

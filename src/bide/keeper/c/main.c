@@ -146,8 +146,7 @@ static void on_leader_done(void) {
 
 static bool drained(void) {
     bool stalled = false;
-    /* What was just killed may take a moment to be gone; it is no survivor. */
-    if (k.kill.active && k.kill.hard && mono_ms() < k.drain_until) return false;
+    if (k.kill.active && k.reason[0]) return false; /* who ends a job ends its tree: the job is over when that is gone */
     for (int i = 0; i < k.streams; i++) {
         if (k.stream[i].stalled) stalled = true;
         else if (!k.stream[i].eof && mono_ms() < k.drain_until) return false;
@@ -280,7 +279,7 @@ static void step(void) {
         tell(T_STARTED);
     }
     if (!k.leader_done && k.sample_at && now >= k.sample_at) {
-        usage_sample();
+        usage_sample(false);
         record_live();
     }
     if (!k.leader_done && k.wait_at && now >= k.wait_at) waiting_check();
@@ -326,11 +325,6 @@ static bool listen_to_requests(void) {
     return k.ctl >= 0;
 }
 
-static void sample_from_now(void) {
-    k.sample_gap = 1000;
-    k.sample_at = mono_ms() + k.sample_gap;
-}
-
 /* Keeps one job from start to end, and what outlives it. Returns only if it cannot begin. */
 int keep(const char *folder, bool replace, int in_file, int master) {
     if (chdir(folder) != 0) return BAD_SPEC;
@@ -345,7 +339,7 @@ int keep(const char *folder, bool replace, int in_file, int master) {
     if (!replace && record_is_started()) return ALREADY;
     if (replace && !same_boot()) return refuse(OTHER_BOOT);
     if (!listen_to_requests()) return refuse(BAD_SPEC);
-    sample_from_now();
+    usage_begin();
     if (replace) take_over(in_file, master);
     if (!record_reserve() || !streams_open() || (!replace && !launch_record())) return refuse(NO_ROOM);
     if (!replace) {
@@ -378,7 +372,7 @@ int keep_later(const char *folder, int life) {
     char here[PATH_ROOM];
     if (getcwd(here, sizeof here)) called(here);
     if (!spec_load("spec", &k.spec) || k.spec.use_stdin || k.spec.pty || k.spec.merge) return BAD_SPEC;
-    sample_from_now();
+    usage_begin();
     record_live();
     if (!launch_go()) return refuse(NO_ROOM);
     watch_oom();

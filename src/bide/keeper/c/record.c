@@ -111,12 +111,22 @@ void record_failure(const char *line) {
     if (line) sscanf(line, "errno=%d stage=%23s", &k.spawn_errno, k.spawn_stage);
 }
 
+/* Null before anything was measured: 0 would be a figure. */
+static void put_figure(struct text *t, const char *key, i64 value) {
+    if (k.measured) put(t, ",\"%s\":%lld", key, (long long)value);
+    else put(t, ",\"%s\":null", key);
+}
+
 static void put_state(struct text *t) {
     put(t, "\"out_head\":%lld,\"out_size\":%lld,\"err_head\":%lld,\"err_size\":%lld", (long long)k.stream[OUT].head,
         (long long)k.stream[OUT].size, (long long)k.stream[ERR].head, (long long)k.stream[ERR].size);
-    put(t, ",\"cpu_ms\":%lld,\"peak\":%lld,\"read\":%lld,\"written\":%lld,\"processes\":%d,\"sampled\":%d,\"taken_over\":%d",
-        (long long)k.cpu_ms, (long long)k.peak, (long long)k.live_read, (long long)k.live_written, k.processes, k.sampled,
-        k.taken_over);
+    put_figure(t, "cpu_ms", k.used.cpu_us / 1000);
+    put_figure(t, "peak", k.peak);
+    put_figure(t, "read", k.used.read);
+    put_figure(t, "written", k.used.written);
+    put_figure(t, "processes", k.processes);
+    put_string(t, "memory_source", !k.measured ? "" : k.from_cgroup ? "cgroup" : k.sampled ? "sampled" : "maxrss");
+    put(t, ",\"sampled\":%d,\"taken_over\":%d", k.sampled, k.taken_over);
 }
 
 static void put_tree(struct text *t, const char *key, bool thorough) {
@@ -144,6 +154,9 @@ void record_live(void) {
         k.stream[OUT].stalled || k.stream[ERR].stalled);
     put(&t, ",\"kill_signal\":%d,\"kill_sent\":%d,\"escalate_at\":%lld,\"signalled\":%d", k.kill.sig, k.kill.sent,
         (long long)k.kill.escalate_at, k.kill.signalled);
+    struct figures gone = usage_gone();
+    put(&t, ",\"gone_cpu_us\":%lld,\"gone_read\":%lld,\"gone_written\":%lld", (long long)gone.cpu_us, (long long)gone.read,
+        (long long)gone.written);
     put(&t, ",\"paused\":%d,\"unpaused\":%d", k.pause.wanted, k.pause.left);
     if (k.pause.token[0] && !k.pause.active && !k.pause.left) put_string(&t, "pause", k.pause.token);
     put_string(&t, "reason", k.reason);
@@ -188,10 +201,14 @@ void record_live_load(void) {
     k.stream[OUT].head = find_number(page, "out_head");
     k.stream[ERR].head = find_number(page, "err_head");
     k.peak = find_number(page, "peak");
-    k.cpu_ms = find_number(page, "cpu_ms");
-    k.live_read = find_number(page, "read");
-    k.live_written = find_number(page, "written");
-    k.sampled = find_number(page, "sampled");
+    k.used.cpu_us = find_number(page, "cpu_ms") * 1000;
+    k.used.read = find_number(page, "read");
+    k.used.written = find_number(page, "written");
+    k.gone.cpu_us = find_number(page, "gone_cpu_us");
+    k.gone.read = find_number(page, "gone_read");
+    k.gone.written = find_number(page, "gone_written");
+    k.sampled = k.measured = find_number(page, "sampled");
+    k.from_cgroup = strstr(page, "\"memory_source\":\"cgroup\"") != NULL;
     k.taken_over = (int)find_number(page, "taken_over");
     k.in_pos = find_number(page, "in_pos");
     k.in_closed = find_number(page, "in_closed");
@@ -237,9 +254,9 @@ void record_end(void) {
     usage_final();
     put(&t, "{\"v\":1,");
     put_outcome(&t);
-    put(&t, ",\"started_wall\":%lld,\"ended_wall\":%lld,\"duration_ms\":%lld,\"missing\":%lld,\"pid\":%d,\"cgroup\":%d,",
+    put(&t, ",\"started_wall\":%lld,\"ended_wall\":%lld,\"duration_ms\":%lld,\"missing\":%lld,\"pid\":%d,",
         (long long)k.started_wall, (long long)k.ended_wall, (long long)(k.ended_mono - k.started_mono),
-        (long long)missing, k.leader, k.spec.cg_peak != NULL);
+        (long long)missing, k.leader);
     put_state(&t);
     put_tree(&t, "left", k.replacing);
     put(&t, "}");

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { EXITING = 4 }; /* PF_EXITING of the kernel, in field 9 of /proc/PID/stat */
@@ -37,35 +38,37 @@ bool proc_read(pid_t pid, struct proc *out) {
     size_t n = (size_t)(close - open - 1);
     if (n >= COMM) n = COMM - 1;
     memcpy(out->comm, open + 1, n);
-    int session = 0, threads = 0;
+    int parent = 0, session = 0, threads = 0;
     unsigned flags = 0;
     unsigned long utime = 0, stime = 0;
     long long cutime = 0, cstime = 0, start = 0, rss = 0;
-    if (sscanf(close + 2, "%c %*d %*d %d %*d %*d %u %*u %*u %*u %*u %lu %lu %lld %lld %*d %*d %d %*d %lld %*u %lld",
-               &out->state, &session, &flags, &utime, &stime, &cutime, &cstime, &threads, &start, &rss) < 9)
+    if (sscanf(close + 2, "%c %d %*d %d %*d %*d %u %*u %*u %*u %*u %lu %lu %lld %lld %*d %*d %d %*d %lld %*u %lld",
+               &out->state, &parent, &session, &flags, &utime, &stime, &cutime, &cstime, &threads, &start, &rss) < 10)
         return false;
+    out->parent = parent;
     out->session = session;
     out->threads = threads;
     out->ending = (flags & EXITING) && threads < 2;
     out->ticks = start;
-    out->cpu_ticks = (i64)(utime + stime) + cutime + cstime;
+    out->waited_ticks = cutime + cstime;
+    out->cpu_ticks = (i64)(utime + stime) + out->waited_ticks;
     out->rss_pages = rss;
     return true;
 }
 
-static bool has(const struct tree *tree, pid_t pid) {
+const struct proc *tree_find(const struct tree *tree, pid_t pid) {
     for (int i = 0; i < tree->n; i++)
-        if (tree->at[i].pid == pid) return true;
-    return false;
+        if (tree->at[i].pid == pid) return &tree->at[i];
+    return NULL;
 }
 
 static void add(struct tree *tree, pid_t pid) {
     struct proc p;
     if (pid == k.leader && k.leader_done && !k.replacing && !k.ended) return; /* ours, over, and its number still taken */
-    if (pid == getpid() || has(tree, pid) || !proc_read(pid, &p) || p.state == 'X') return;
-    if (p.state == 'Z' && p.threads < 2) return; /* with more, only its first thread has ended */
+    if (pid == getpid() || tree_find(tree, pid) || !proc_read(pid, &p) || p.state == 'X') return;
+    if (p.state == 'Z' && p.threads < 2 && !tree->zombies) return; /* with more, only its first thread has ended */
     if (tree->n == tree->room) {
-        int room = tree->room ? tree->room * 2 : 64;
+        int room = tree->room ? tree->room * 2 : 16;
         struct proc *at = realloc(tree->at, (size_t)room * sizeof *at);
         if (!at) return;
         tree->at = at;
@@ -74,30 +77,59 @@ static void add(struct tree *tree, pid_t pid) {
     tree->at[tree->n++] = p;
 }
 
-/* However long the list is: a number that were cut off in it would be a stranger's. */
-static void add_listed(struct tree *tree, const char *path) {
+/* A list of pids, read to its end: a number cut off in it would be a stranger's. */
+struct list {
+    int fd;
+    ssize_t n, next;
     char buffer[8192];
-    pid_t child = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;) {
-        for (char *at = buffer; at < buffer + n; at++) {
-            if (*at >= '0' && *at <= '9') {
-                child = child * 10 + (*at - '0');
-            } else if (child) {
-                /* A dead child of another parent may still have living ones under it until they are handed on. */
-                add(tree, child);
-                child = 0;
-            }
+};
+
+static bool list_open(struct list *list, const char *path) {
+    list->n = list->next = 0;
+    return (list->fd = open(path, O_RDONLY | O_CLOEXEC)) >= 0;
+}
+
+/* The next pid; 0 at the end, and then the list is closed. */
+static pid_t list_next(struct list *list) {
+    pid_t pid = 0;
+    for (;;) {
+        if (list->next == list->n) {
+            list->n = read(list->fd, list->buffer, sizeof list->buffer);
+            list->next = 0;
+            if (list->n <= 0) break;
         }
+        char c = list->buffer[list->next++];
+        if (c >= '0' && c <= '9') pid = pid * 10 + (c - '0');
+        else if (pid) return pid;
     }
-    close(fd);
+    close(list->fd);
+    return 0;
+}
+
+static const char own_children[] = "/proc/thread-self/children";
+
+static void add_listed(struct tree *tree, const char *path) {
+    struct list list;
+    if (!list_open(&list, path)) return;
+    for (pid_t child; (child = list_next(&list));) add(tree, child);
+}
+
+/* Waits for our children that ended, except this one; false if there are none. With WNOWAIT they stay. */
+bool tree_reap(pid_t kept, int flags) {
+    struct list list;
+    bool any = false;
+    if (!list_open(&list, own_children)) return false;
+    for (pid_t child; (child = list_next(&list));) {
+        siginfo_t info = {0};
+        if (child != kept && waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | flags) == 0 && info.si_pid == child) any = true;
+    }
+    return any;
 }
 
 /* /proc/PID/task/TID/children lists only what that thread forked, so every thread is read. We have but one. */
 static void add_children(struct tree *tree, pid_t pid) {
     char path[96];
-    if (pid == getpid()) return add_listed(tree, "/proc/thread-self/children");
+    if (pid == getpid()) return add_listed(tree, own_children);
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *tasks = opendir(path);
     if (!tasks) return;
@@ -149,7 +181,7 @@ static void add_strays(struct tree *tree) {
     closedir(all);
 }
 
-/* The living processes of the job. A keeper that was there from the start is the reaper of them all; one that took
+/* The living processes of the job, each after its parent. A keeper that was there from the start is the reaper of them all; one that took
  * over is not, and looks for strays when asked to be thorough. */
 void tree_collect(struct tree *tree, bool thorough) {
     tree->n = 0;
@@ -157,6 +189,8 @@ void tree_collect(struct tree *tree, bool thorough) {
     if (k.replacing) {
         struct proc p;
         if (k.leader && proc_read(k.leader, &p) && p.ticks == k.leader_ticks) add(tree, k.leader);
+        for (int i = 0; tree->known && i < tree->known->n; i++)
+            if (proc_read(tree->known->at[i].pid, &p) && p.ticks == tree->known->at[i].ticks) add(tree, p.pid);
         if (thorough) add_strays(tree);
     }
     for (int i = 0; i < tree->n; i++) add_children(tree, tree->at[i].pid);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from bide.api import Filter
@@ -40,9 +41,15 @@ async def session(call: Call, allowed: ProcessSettings, invocations: int) -> Ans
 
 
 def _sum(usages: list[Usage]) -> Usage:
+    """Add up what is known; a figure that is known of no process is unknown."""
     return Usage(
-        cpu_ms=sum(one.cpu_ms for one in usages),
-        memory_peak_bytes=max((one.memory_peak_bytes for one in usages), default=0),
-        read_bytes=sum(one.read_bytes for one in usages),
-        written_bytes=sum(one.written_bytes for one in usages),
+        cpu_ms=_of([one.cpu_ms for one in usages], sum),
+        memory_peak_bytes=_of([one.memory_peak_bytes for one in usages], max),
+        read_bytes=_of([one.read_bytes for one in usages], sum),
+        written_bytes=_of([one.written_bytes for one in usages], sum),
     )
+
+
+def _of(figures: list[int | None], total: Callable[[list[int]], int]) -> int | None:
+    known = [figure for figure in figures if figure is not None]
+    return total(known) if known else None if figures else 0
