@@ -117,6 +117,7 @@ def test_short_jobs_leave_records_and_nothing_else(place: Place) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_ten_thousand_short_jobs_do(place: Place) -> None:
     short_jobs(place, 10_000)
 

@@ -7,7 +7,9 @@ import anyio
 import pytest
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support.gates import Gate
+from tests.support.patience import LONG, PATIENCE, eventually
 
+from bide import Until
 from bide.api import Jobs
 from bide.mcpserver.toolsets.job import Ladder
 
@@ -22,10 +24,11 @@ async def start(ai: Agent, command: str, **options: object) -> str:
 
 async def settled(ai: Agent, *ids: str) -> list[dict[str, object]]:
     """The snapshots of these jobs once all of them are over."""
-    while True:
-        data = await ai.data("job", poll=list(ids))
-        if all(row["status"] != "running" for row in data["jobs"]):
-            return data["jobs"]
+    with anyio.fail_after(PATIENCE):
+        while True:
+            data = await ai.data("job", poll=list(ids))
+            if all(row["status"] != "running" for row in data["jobs"]):
+                return data["jobs"]
 
 
 async def test_1_and_3_no_field_is_required_and_the_answer_is_one_text_with_details(ai: Agent) -> None:
@@ -110,14 +113,19 @@ async def test_13_14_16_a_cancel_answers_at_once_and_the_status_is_cancelled_fro
     await settled(ai, other)
 
 
-async def test_15_what_a_job_writes_after_its_cancellation_is_kept(ai: Agent, gate: Gate) -> None:
+async def test_15_what_a_job_writes_after_its_cancellation_is_kept(ai: Agent, jobs_here: Jobs, gate: Gate) -> None:
     job = await start(ai, f"trap 'echo last words; exit 0' TERM; echo up; {gate.wait} & wait")
+    # Its trap is set.
+    (known,) = (await jobs_here.list()).jobs
+    assert (await jobs_here.wait([known.id], until=Until(log="^up$"), timeout=LONG)).met == "log"
     await ai.data("job", cancel=[job])
-    while True:
+
+    async def has_its_last_words() -> bool:
         (row,) = (await ai.data("job", list=True))["jobs"]
         assert row["status"] == "cancelled"
-        if "last words" in row.get("resultText", ""):
-            break
+        return "last words" in row.get("resultText", "")
+
+    await eventually(has_its_last_words)
     gate.open()
 
 

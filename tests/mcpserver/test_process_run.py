@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 from tests.mcpserver.clients import Agent, agent, text_of
+from tests.support import processes
 from tests.support.gates import Gate
 from tests.support.patience import eventually
 
@@ -88,8 +89,8 @@ async def test_150_151_152_a_timeout_is_an_answer_with_what_was_written_and_the_
     data = await ai.data("process.run", command=command, timeout=1)
     assert (data["state"], data["exit_code"], data["stdout_summary"]) == ("timed_out", None, "before\n")
     assert 1000 <= data["duration_ms"] < 4000
-    pid = (tmp_path / "pid").read_text().strip()
-    await eventually(lambda: not Path(f"/proc/{pid}/cmdline").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes())
+    pid = int((tmp_path / "pid").read_text())
+    await eventually(lambda: not processes.is_alive(pid))
     id_ = data["process_id"]
     assert (await ai.data("process.monitor", process_id=id_))["state"] == "timed_out"
     assert (await ai.data("process.logs", process_id=id_))["stdout"] == "before\n"

@@ -268,6 +268,15 @@ def command(path: str, line: str) -> bool:
     return True
 
 
+def sync_folder(path: str) -> None:
+    """Return when the names in a folder are on disk: those of new files, and those after a rename."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def remove(path: str) -> None:
     """Delete the folder with everything in it."""
     shutil.rmtree(path, ignore_errors=True)

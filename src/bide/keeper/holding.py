@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 
 from bide.keeper import groups
-from bide.keeper.folder import read_small
+from bide.keeper.folder import read_small, sync_folder
 from bide.model.limits import Limits
 
 NO_BOOT = ""
@@ -28,9 +28,12 @@ def is_held(path: str) -> bool:
 
 
 def sync(path: str) -> None:
-    """Return when the spec is on disk."""
-    with open(os.path.join(path, "spec"), "rb") as file:
-        os.fsync(file.fileno())
+    """Return when the folder of a job that waits is on disk, with all that the job will read: it outlives the machine."""
+    for name in ("spec", "in", "in.keys"):
+        with suppress(FileNotFoundError), open(os.path.join(path, name), "rb") as file:
+            os.fsync(file.fileno())
+    sync_folder(path)
+    sync_folder(os.path.dirname(path))
 
 
 def let_go(path: str, boot: str, job: str, limits: Limits) -> None:
@@ -51,8 +54,4 @@ def let_go(path: str, boot: str, job: str, limits: Limits) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.rename(temporary, spec)
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    sync_folder(path)

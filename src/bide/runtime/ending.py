@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
 from bide.api import Killed
-from bide.keeper import folder, launch, told
+from bide.keeper import folder, holding, launch, told
 from bide.model.errors import BadRequest, InternalError, JobActive, JobEnded, JobQueued, NoStdin
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
@@ -149,7 +150,9 @@ async def _input(live: Live, data: bytes, *, eof: bool, at: int | None, key: str
     if eof:
         told.close(live.path)
         live.close_stdin()
-    if not live.held:
+    if live.held:
+        await anyio.to_thread.run_sync(holding.sync, live.path)
+    else:
         await command(live, "in")
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from bide.keeper import told
+from bide.keeper.folder import sync_folder
 from bide.model.job import Job
 from bide.model.session import Session, is_later
 from bide.model.state import Held
@@ -120,6 +121,9 @@ def write_place(folder: str, data: bytes, *, new: bool) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         os.mkdir(folder, 0o700)
     write_whole(os.path.join(folder, FILE), data, sync=True)
+    sync_folder(folder)
+    if new:
+        sync_folder(os.path.dirname(folder))
 
 
 def write_whole(path: str, data: bytes, *, sync: bool) -> None:

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from bide.keeper.folder import read_small
+from bide.keeper.folder import read_small, sync_folder
 from bide.kinds import wrapping
 from bide.model.errors import SessionNotFound
 from bide.model.job import Job
@@ -165,6 +165,7 @@ class Places:
             os.close(fd)
         gone = os.path.join(self.home.sessions, f"{_GONE}{row.id}-{os.urandom(4).hex()}")
         os.rename(self.folder(row.id), gone)
+        sync_folder(self.home.sessions)
         shutil.rmtree(gone, ignore_errors=True)
 
     def close(self) -> None:

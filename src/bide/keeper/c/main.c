@@ -167,11 +167,9 @@ static void leave(int code) {
     _exit(code);
 }
 
-/* After the end: outputs to disk, and, while descendants are alive, somebody who can still end them. */
+/* After the end: while descendants are alive, somebody who can still end them. */
 static void after_end(void) {
     if (!k.replacing && k.leader) waitpid(k.leader, NULL, 0);
-    for (int i = 0; i < k.streams; i++)
-        if (k.stream[i].size > 0) fdatasync(k.stream[i].file);
     kill_step();
 }
 

@@ -246,6 +246,12 @@ static void put_outcome(struct text *t) {
     put_string(t, "stage", k.spawn_stage);
 }
 
+/* An end is reported with its output: after a power cut nobody reads `exited 0` beside an empty file. */
+static void sync_output(void) {
+    for (int i = 0; i < k.streams; i++)
+        if (k.stream[i].size > 0) fdatasync(k.stream[i].file);
+}
+
 /* The end: on disk, complete and synced, before anybody is told. */
 void record_end(void) {
     struct text t = {.n = 0};
@@ -260,6 +266,7 @@ void record_end(void) {
     put_state(&t);
     put_tree(&t, "left", k.replacing);
     put(&t, "}");
+    sync_output();
     int fd = open("end.tmp", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || !write_page(fd, &t)) {
         if (fd >= 0) close(fd);
