@@ -189,7 +189,7 @@ def test_events_are_server_sent_events(http: Http) -> None:
             None,
             400,
             "bad_request",
-            "'limit' must be a whole number of at most 15 digits, not 'many'",
+            "'limit' must be a whole number from 0 on, of at most 15 digits, not 'many'",
         ),
         ("GET", "/v1/jobs?limit=0", None, 400, "bad_request", "a limit is a number from 1 to 1000, not 0"),
         ("GET", "/v1/jobs?since=soon", None, 400, "bad_request", "'since' must be a time as in ISO 8601, not 'soon'"),

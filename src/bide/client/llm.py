@@ -20,7 +20,7 @@ from bide.model.llm.ask import Ask, AskOptions, check
 from bide.model.llm.forms import answer_from_json, ask_to_json, asked_from_json
 from bide.model.llm.programs import Health, Models, Process, Program, Upgrade, health_from_json, process_from_json
 from bide.model.llm.steps import SHOWN, Watched, watched_from_json
-from bide.model.times import ms
+from bide.model.times import left_ms
 
 
 class RemoteLlm:
@@ -57,7 +57,7 @@ class RemoteLlm:
         self, job: str, *, after: int = 0, limit: int = SHOWN, wait: timedelta = timedelta(0), owner: str | None = None
     ) -> Watched:
         """See beside.Llm.watch."""
-        query = {"after": after, "limit": limit, "wait_ms": ms(wait), "owner": owner}
+        query = {"after": after, "limit": limit, "wait_ms": left_ms(wait), "owner": owner}
         return watched_from_json(await self._transport.call("GET", f"/v1/asks/{quote(job)}/steps", query=query))
 
     async def programs(

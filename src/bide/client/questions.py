@@ -12,7 +12,7 @@ from bide.model.errors import BadRequest
 from bide.model.messages import Json
 from bide.model.question import Policy, Posed, Question, Value, Via
 from bide.model.questionforms import posed_from_json, question_to_json
-from bide.model.times import ms
+from bide.model.times import left_ms
 
 
 class RemoteQuestions:
@@ -34,12 +34,12 @@ class RemoteQuestions:
     ) -> Posed:
         """See questions.Questions.pose."""
         body: Json = {"job": job, "question": question_to_json(question), "key": key or secrets.token_hex(16)}
-        body |= {"policy": policy, "timeout_ms": ms(timeout), "asker": asker}
+        body |= {"policy": policy, "timeout_ms": left_ms(timeout), "asker": asker}
         return posed_from_json(await self._transport.call("POST", "/v1/questions", body))
 
     async def wait(self, question: str, *, timeout: timedelta | None = None) -> Posed:  # noqa: ASYNC109
         """See questions.Questions.wait."""
-        body = await self._transport.call("POST", f"{_path(question)}/wait", {"timeout_ms": ms(timeout)})
+        body = await self._transport.call("POST", f"{_path(question)}/wait", {"timeout_ms": left_ms(timeout)})
         return posed_from_json(body)
 
     async def get(self, question: str) -> Posed:
@@ -55,7 +55,7 @@ class RemoteQuestions:
         timeout: timedelta | None = None,  # noqa: ASYNC109 - the timeout is a result here, not a cancellation
     ) -> tuple[Posed, ...]:
         """See questions.Questions.list."""
-        query = {"owner": owner, "job": job, "timeout_ms": ms(timeout)}
+        query = {"owner": owner, "job": job, "timeout_ms": left_ms(timeout)}
         query["known"] = None if known is None else ",".join(known)
         body = await self._transport.call("GET", "/v1/questions", query=query)
         return tuple(posed_from_json(one) for one in body["questions"])

@@ -37,7 +37,7 @@ from bide.model.plans import until_to_json
 from bide.model.request import Request, RunOptions, check_owner
 from bide.model.requests import request_to_json
 from bide.model.retention import Collected
-from bide.model.times import ms, stamp
+from bide.model.times import left_ms, ms, stamp
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited, several
 
@@ -94,7 +94,7 @@ class RemoteJobs:
             "jobs": several(jobs),
             "mode": str(mode),
             "until": until_to_json(until),
-            "timeout_ms": ms(timeout),
+            "timeout_ms": left_ms(timeout),
         }
         return waited_from_json(await self._transport.call("POST", "/v1/wait", body))
 
@@ -112,7 +112,7 @@ class RemoteJobs:
         """See api.Jobs.read."""
         check_duration("follow", follow)
         query: dict[str, Any] = {"stream": str(stream), "offset": offset, "limit": limit, "tail": tail}
-        query |= {"grep": grep, "follow_ms": ms(follow)}
+        query |= {"grep": grep, "follow_ms": left_ms(follow)}
         if grep is not None:
             return slice_from_json(await self._transport.call("GET", f"{_path(job)}/output", query=query))
         headers, data = await self._transport.raw("GET", f"{_path(job)}/output", query=query)

@@ -21,7 +21,7 @@ from bide.model.waiting import Mode, Waited
 _WAIT: dict[str, fields.Kind] = {
     "jobs": fields.is_words,
     "mode": lambda value: value in list(Mode),
-    "timeout_ms": fields.is_number,
+    "timeout_ms": fields.is_duration,
     "until": fields.is_object,
 }
 

@@ -33,6 +33,16 @@ def is_whole(value: object) -> bool:
     return is_number(value) and isinstance(value, int)
 
 
+def is_duration(value: object) -> bool:
+    """A number that is not negative."""
+    return is_number(value) and cast("float", value) >= 0
+
+
+def is_count(value: object) -> bool:
+    """A whole number that is not negative."""
+    return is_whole(value) and cast("int", value) >= 0
+
+
 def is_texts(value: object) -> bool:
     """An object whose values are strings."""
     return isinstance(value, dict) and set(map(type, cast("dict[str, object]", value).values())) <= {str}
@@ -63,6 +73,8 @@ _WANTED: dict[Kind, str] = {
     is_flag: "true or false",
     is_number: f"a number of at most {LARGEST}",
     is_whole: f"a whole number of at most {LARGEST}",
+    is_duration: f"a number from 0 to {LARGEST}",
+    is_count: f"a whole number from 0 to {LARGEST}",
     is_texts: "an object whose values are text",
     is_words: "a list of text",
     is_object: "an object",

@@ -13,6 +13,12 @@ def ms(duration: timedelta | None) -> int | None:
     return None if duration is None else -(duration // -_MILLISECOND)
 
 
+def left_ms(duration: timedelta | None) -> int | None:
+    """The time that is left, in whole milliseconds; one that is over is 0."""
+    found = ms(duration)
+    return None if found is None else max(found, 0)
+
+
 def from_ms(number: object) -> timedelta | None:
     """A duration from milliseconds."""
     return timedelta(milliseconds=cast("float", number)) if isinstance(number, int | float) else None

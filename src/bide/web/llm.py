@@ -41,7 +41,7 @@ async def answer(llm: Llm, request: HttpRequest, reply: Reply, job: str) -> None
 async def watch(llm: Llm, request: HttpRequest, reply: Reply, job: str) -> None:
     """`GET /v1/asks/{job}/steps`."""
     query = request.query
-    wait = timedelta(milliseconds=max(query_number(query, "wait_ms", 0), 0))
+    wait = timedelta(milliseconds=query_number(query, "wait_ms", 0))
     after, limit = query_number(query, "after", 0), query_number(query, "limit", SHOWN)
     found = await llm.watch(job, after=after, limit=limit, wait=wait, owner=query.get("owner"))
     await reply.json(watched_to_json(found))

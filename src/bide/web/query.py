@@ -11,7 +11,7 @@ from bide.model.errors import BadRequest
 from bide.model.given import choice
 from bide.model.output import Stream
 
-_WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
+_WHOLE = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 
 @overload
@@ -23,7 +23,7 @@ def query_number(query: Mapping[str, str], key: str, default: int | None) -> int
     if key not in query:
         return default
     if not _WHOLE.fullmatch(query[key]):
-        raise BadRequest(detail=f"{key!r} must be a whole number of at most 15 digits, not {query[key]!r}")
+        raise BadRequest(detail=f"{key!r} must be a whole number from 0 on, of at most 15 digits, not {query[key]!r}")
     return int(query[key])
 
 

@@ -18,8 +18,8 @@ _POSE: dict[str, fields.Kind] = {
     "question": fields.is_object,
     "key": fields.is_text,
     "policy": lambda value: value in list(Policy),
-    "timeout_ms": fields.is_number,
-    "asker": fields.is_whole,
+    "timeout_ms": fields.is_duration,
+    "asker": fields.is_count,
 }
 _LIST: dict[str, fields.Kind] = dict.fromkeys(("owner", "job", "known", "timeout_ms"), fields.is_text)
 _ANSWER: dict[str, fields.Kind] = {
@@ -65,7 +65,7 @@ async def show(questions: Questions, _: HttpRequest, reply: Reply, question: str
 
 async def wait(questions: Questions, request: HttpRequest, reply: Reply, question: str) -> None:
     """`POST /v1/questions/{question}/wait`."""
-    body = fields.given(request.json(), {"timeout_ms": fields.is_number}, "'wait'")
+    body = fields.given(request.json(), {"timeout_ms": fields.is_duration}, "'wait'")
     await reply.json(posed_to_json(await questions.wait(question, timeout=from_ms(body.get("timeout_ms")))))
 
 

@@ -77,7 +77,7 @@ _SEND: dict[str, fields.Kind] = {
     "key": fields.is_text,
 }
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
-_RESTART: dict[str, fields.Kind] = {"grace_ms": fields.is_number, "by": fields.is_text}
+_RESTART: dict[str, fields.Kind] = {"grace_ms": fields.is_duration, "by": fields.is_text}
 
 _JSON_SIZE = 8
 """How many bytes of JSON a byte of output may be, with the text that is made of it."""
