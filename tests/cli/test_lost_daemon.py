@@ -12,7 +12,8 @@ from tests.cli.shell import BIDE, PATIENCE, Shell
 from tests.cli.stub import Stub
 from tests.support import homes
 
-from bide.client.blocking import Gone, Patience, can_repeat
+from bide.client.blocking import can_repeat
+from bide.client.patience import Gone, Patience
 from bide.model.errors import DaemonUnavailable, JobNotFound
 
 COUNT = "for i in $(seq 1 300); do echo line $i; echo err $i >&2; sleep 0.005; done; exit 7"
@@ -118,9 +119,9 @@ def test_what_cannot_be_repeated_is_asked_once(stub: Stub) -> None:
 
 
 def test_patience_ends(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bide.client.blocking.PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("bide.client.patience.PAUSES", (0.0, 0.0))
     link = stub([b"", b"", b""])
-    with pytest.raises(DaemonUnavailable, match="went away 2 times in a row"):
+    with pytest.raises(DaemonUnavailable, match=f"process {os.getpid()} hung up 2 times in a row"):
         link.call("GET", "/v1/daemon")
 
 
@@ -153,13 +154,68 @@ def test_a_connection_that_is_not_kept_is_not_used_again(stub: Stub) -> None:
 
 
 def test_time_without_trouble_restores_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bide.client.blocking.PAUSES", (0.0,))
+    monkeypatch.setattr("bide.client.patience.PAUSES", (0.0,))
     patience = Patience("/home")
     patience.failed(Gone())
     with pytest.raises(DaemonUnavailable):
         patience.failed(Gone())
-    monkeypatch.setattr("bide.client.blocking.STEADY_SECONDS", -1.0)
+    monkeypatch.setattr("bide.client.patience.STEADY_SECONDS", -1.0)
     patience.failed(Gone())
+
+
+def test_patience_outlasts_any_number_of_daemons_but_not_one_that_hangs_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bide.client.patience.PAUSES", (0.0,) * 5)
+    patience = Patience("/home")
+    for daemon in range(1, 200):
+        patience.failed(Gone("killed", daemon))
+    for _ in range(4):
+        patience.failed(Gone("hung up", 199))
+    with pytest.raises(DaemonUnavailable, match="process 199 hung up 5 times in a row"):
+        patience.failed(Gone("hung up", 199))
+
+
+def test_a_request_that_every_daemon_dies_of_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bide.client.patience.PAUSES", (0.0,))
+    patience = Patience("/home", lasting=False)
+    for daemon in range(1, 21):
+        patience.failed(Gone("killed", daemon))
+    with pytest.raises(DaemonUnavailable, match="20 daemons went away in a row"):
+        patience.failed(Gone("killed", 21))
+
+
+def test_without_any_daemon_patience_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bide.client.patience.PAUSES", (0.0,))
+    none = DaemonUnavailable(home="/home", detail="it ended at once")
+    patience = Patience("/home")
+    with pytest.raises(DaemonUnavailable):
+        patience.failed(none)
+    patience.progressed()
+    for _ in range(20):
+        patience.failed(none)
+    monkeypatch.setattr("bide.client.patience.GIVE_UP_SECONDS", -1.0)
+    with pytest.raises(DaemonUnavailable):
+        patience.failed(none)
+
+
+@pytest.mark.parametrize("words", [("events", "--follow", "--once"), ("wait",), ("logs", "-f"), ("attend", "me")])
+def test_following_outlasts_daemons_that_die_one_after_the_other(
+    alone: Shell, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    job = alone.background(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo over; exit 5", "--name", "one")
+    if words[0] == "attend":
+        words = (*words, "--", "sh", "-c", f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; exit 5")
+    elif words[0] in ("wait", "logs"):
+        words = (*words, job)
+    with alone.started(*words) as process:
+        for _ in range(8):
+            assert alone("daemon", "status").returncode in (0, 3)
+            alone("ls")
+            kill_daemon(alone)
+        (tmp_path / "go").touch()
+        assert process.stdout is not None
+        said = process.stdout.read()
+        assert process.wait() == (5 if words[0] in ("wait", "attend") else 0)
+    assert (b"one" in said or b"over" in said) is (words[0] != "attend")
 
 
 def test_input_that_may_be_missing_is_said(alone: Shell) -> None:

@@ -11,9 +11,9 @@ import select
 import signal
 
 from bide.cli.terminal import complain, print_json
-from bide.client.blocking import Gone, Patience
 from bide.client.http1 import quote
-from bide.model.errors import BideError
+from bide.client.patience import Gone, Patience
+from bide.model.errors import BideError, DaemonUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class _Held:
                 exchange = self._link.begin("GET", self._path)
                 while not (exchange.answer.complete or (exchange.answer.has_head and exchange.answer.length is None)):
                     exchange.receive()
-            except Gone as gone:
-                patience.failed(gone)
+            except (Gone, DaemonUnavailable) as error:
+                patience.failed(error)
             else:
                 if exchange.answer.complete:
                     exchange.answer.json()

@@ -10,10 +10,11 @@ import select
 from importlib import import_module
 
 from bide.cli.exits import NOT_RUNNING, Usage
-from bide.cli.terminal import complain, print_json
+from bide.cli.terminal import complain, print_json, to_the_end
 from bide.cli.units import parse_whole
-from bide.client.blocking import Exchange, Gone
+from bide.client.blocking import Exchange
 from bide.client.http1 import request
+from bide.client.patience import Gone
 from bide.client.start import SOCKET, try_connect
 from bide.model.errors import DaemonUnavailable
 from bide.version import VERSION
@@ -107,6 +108,7 @@ def _start(args: "Namespace", link: "Link") -> int:
     return 0
 
 
+@to_the_end
 def _stop(args: "Namespace", link: "Link") -> int:
     stopped = stop(link, kill=args.kill)
     if args.json:
@@ -174,6 +176,7 @@ def _await_end(link: "Link", process: int | None, pid: int) -> None:
         os.close(process)
 
 
+@to_the_end
 def _restart(args: "Namespace", link: "Link") -> int:
     # One that could not start again goes on as it is.
     import_module("bide.settings").load(link.home)

@@ -4,7 +4,7 @@ Those that depend on others go first. The exit status is 1 if something survives
 """
 
 from bide.cli.projects import check_names, configure_file, newest, project_of
-from bide.cli.terminal import print_json
+from bide.cli.terminal import print_json, to_the_end
 from bide.client.http1 import quote
 from bide.model.words import ended_how
 
@@ -27,6 +27,7 @@ def configure(parser: "Parser") -> None:
     parser.examples("bide down", "bide down web")
 
 
+@to_the_end
 def execute(args: "Namespace", link: "Link") -> int:
     """Stop what runs, and say what became of it."""
     project = project_of(args)

@@ -4,8 +4,9 @@ import os
 from binascii import b2a_base64
 
 from bide.cli.terminal import complain
-from bide.client.blocking import Gone, Link
+from bide.client.blocking import Link
 from bide.client.http1 import quote
+from bide.client.patience import Gone
 from bide.model.errors import BideError, JobEnded, JobNotFound, NoStdin
 
 TYPE_CHECKING = False

@@ -2,8 +2,9 @@
 
 import json
 
-from bide.client.blocking import Gone, Patience
 from bide.client.http1 import ERR, EVENT, OUT, quote
+from bide.client.patience import Gone, Patience
+from bide.model.errors import DaemonUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class Follower:
         while self._stream is None:
             try:
                 self._stream = self._connect()
-            except Gone as gone:
-                self._patience.failed(gone)
+            except (Gone, DaemonUnavailable) as error:
+                self._patience.failed(error)
         return self._stream
 
     def _connect(self) -> "Stream":

@@ -4,7 +4,7 @@ import os
 
 from bide import config
 from bide.cli.exits import Usage
-from bide.cli.terminal import print_json, report
+from bide.cli.terminal import print_json, report, to_the_end
 from bide.cli.units import parse_ms, parse_owner
 from bide.client.http1 import quote
 from bide.model.errors import BideError
@@ -27,6 +27,7 @@ def configure(parser: "Parser") -> None:
     parser.examples("bide forget build", "bide forget job1 job2", "bide forget --older-than 7d")
 
 
+@to_the_end
 def execute(args: "Namespace", link: "Link") -> int:
     """Forget each in turn; the first that fails gives the status, and the others are forgotten all the same."""
     if args.older_than is not None:

@@ -6,7 +6,7 @@ days after they came, and their outputs last. A home's config.toml says otherwis
 ([retention]: keep, keep_unseen, bytes; [llm]: keep).
 """
 
-from bide.cli.terminal import print_json
+from bide.cli.terminal import print_json, to_the_end
 from bide.model.sanitize import one_line
 from bide.model.units import show_size
 
@@ -28,6 +28,7 @@ def configure(parser: "Parser") -> None:
     parser.examples("bide gc --dry-run", "bide gc --json", "bide forget --older-than 7d   # whatever retention says")
 
 
+@to_the_end
 def execute(args: "Namespace", link: "Link") -> int:
     """Do it, and say what went."""
     found = link.call("POST", "/v1/gc", {"dry_run": args.dry_run})

@@ -8,7 +8,7 @@ import os
 
 from bide import config
 from bide.cli.parser import signal_number
-from bide.cli.terminal import print_json, report
+from bide.cli.terminal import print_json, report, to_the_end
 from bide.cli.units import parse_ms
 from bide.client.http1 import quote
 from bide.model.errors import BideError
@@ -34,6 +34,7 @@ def configure(parser: "Parser") -> None:
     parser.examples("bide kill server", "bide kill --grace 30s build", "bide kill --signal KILL job7 job8")
 
 
+@to_the_end
 def execute(args: "Namespace", link: "Link") -> int:
     """Kill each in turn; the first that fails gives the status, and the others are killed all the same."""
     body: Json = {"by": os.environ.get(config.DEFAULT_OWNER_VARIABLE) or "user"}

@@ -5,7 +5,7 @@ those that run, and its --timeout counts on; its --idle does not. 'bide kill' wo
 it as on any other. To start nothing more of a group: 'bide group pause'.
 """
 
-from bide.cli.terminal import print_json, report
+from bide.cli.terminal import print_json, report, to_the_end
 from bide.client.http1 import quote
 from bide.model.errors import BideError
 from bide.model.words import called
@@ -24,6 +24,7 @@ def configure(parser: "Parser") -> None:
     parser.examples("bide pause build", "bide pause job7 job8")
 
 
+@to_the_end
 def execute(args: "Namespace", link: "Link") -> int:
     """Pause each in turn."""
     return each(args, link, pause=True)

@@ -1,6 +1,7 @@
 """Let paused jobs go on."""
 
 from bide.cli.pause import each
+from bide.cli.terminal import to_the_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ def configure(parser: "Parser") -> None:
     parser.examples("bide resume build")
 
 
+@to_the_end
 def execute(args: "Namespace", link: "Link") -> int:
     """Resume each in turn."""
     return each(args, link, pause=False)

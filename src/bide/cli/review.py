@@ -11,7 +11,7 @@ import os
 from bide.cli.ask import prompt_words
 from bide.cli.exits import Usage
 from bide.cli.run import here
-from bide.cli.terminal import complain, print_json
+from bide.cli.terminal import complain, print_json, to_the_end
 from bide.cli.units import parse_whole
 from bide.cli.wait import wait
 from bide.client.http1 import quote
@@ -51,6 +51,7 @@ def configure(parser: "Parser") -> None:
     )
 
 
+@to_the_end
 def execute(args: "Namespace", link: "Link") -> int:
     """Review, and fix, until all approve or nobody can help any more."""
     clis, wanted = [word for word in args.clis.split(",") if word], prompt_words(args.prompt)

@@ -10,7 +10,7 @@ from bide.cli.exits import TIMED_OUT, Usage
 from bide.cli.parser import key_value
 from bide.cli.projects import caller, configure_file, maybe_project
 from bide.cli.run import here
-from bide.cli.terminal import complain, print_json
+from bide.cli.terminal import complain, print_json, to_the_end
 from bide.cli.units import parse_ms, parse_whole
 from bide.client.http1 import quote
 from bide.model.words import called, listens_on
@@ -69,7 +69,11 @@ def execute(args: "Namespace", link: "Link") -> int:
         raise Usage(detail=f"which service? bide service {args.what} NAME; 'bide service ps' lists them")
     if (args.words or args.command is not None) and args.what != "start":
         raise Usage(detail=f"only 'start' takes a command, not {args.what!r}")
-    return _ACTIONS[args.what](args, link, project)
+
+    def act(args: "Namespace", link: "Link") -> int:
+        return _ACTIONS[args.what](args, link, project)
+
+    return (act if args.what in ("ps", "logs") else to_the_end(act))(args, link)
 
 
 def _full(args: "Namespace", project: "Project | None") -> str:

@@ -12,7 +12,7 @@ import os
 from bide.cli.exits import Usage
 from bide.cli.parser import key_value
 from bide.cli.table import lines
-from bide.cli.terminal import complain, print_json
+from bide.cli.terminal import complain, print_json, to_the_end
 from bide.cli.times import local, seconds_since
 from bide.cli.units import parse_owner
 from bide.client.http1 import quote
@@ -187,6 +187,7 @@ def _list(args: "Namespace", link: "Link") -> int:
     return 0
 
 
+@to_the_end
 def _end(args: "Namespace", link: "Link") -> int:
     answer = link.call("DELETE", _path(args.session), query={"forget": int(args.forget)})
     if args.json:

@@ -8,9 +8,14 @@ from bide.cli.exits import status_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from argparse import Namespace
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TextIO
 
+    from bide.client.blocking import Link
     from bide.model.errors import BideError
+
+    Act = Callable[[Namespace, Link], int]
 
 
 def width() -> int:
@@ -34,6 +39,58 @@ def has_colours(fd: int = 1) -> bool:
 def print_json(value: "Mapping[str, object] | Sequence[object]") -> None:
     """One JSON value on stdout: on one line in a pipe, indented on a terminal."""
     print(json.dumps(value, indent=2 if os.isatty(1) else None), flush=True)
+
+
+def to_the_end(act: "Act") -> "Act":
+    """Make a command that acts on several things act on all of them, also when what it says can no longer be written.
+
+    That it could not be written is raised at the end, unless the command failed by itself.
+    """
+
+    def acted(args: "Namespace", link: "Link") -> int:
+        before = sys.stdout
+        sys.stdout = said = _Lasting(before)
+        try:
+            status = act(args, link)
+            said.flush()
+        finally:
+            sys.stdout = before
+        if said.error is not None and not status:
+            raise said.error
+        return status
+
+    return acted
+
+
+class _Lasting:
+    """Stdout, for a command that goes on without it. Keeps the first error."""
+
+    def __init__(self, stream: "TextIO") -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """As that of a stream."""
+        try:
+            return self._stream.write(text)
+        except OSError as error:
+            self.lose(error)
+            return len(text)
+
+    def flush(self) -> None:
+        """As that of a stream."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self.lose(error)
+
+    def lose(self, error: OSError) -> None:
+        """Nothing more can be written."""
+        self.error = self.error or error
+        silence(1)
 
 
 def complain(sentence: str) -> None:
@@ -80,3 +137,8 @@ def write_all(fd: int, data: bytes) -> None:
             import select  # noqa: PLC0415 - a rare descriptor pays for it
 
             select.select([], [fd], [])
+        except OSError as error:
+            if fd != 1 or not isinstance(sys.stdout, _Lasting):
+                raise
+            sys.stdout.lose(error)
+            return

@@ -8,7 +8,7 @@ from bide.cli.awaiting import show_tail, until_ready, why_not
 from bide.cli.exits import Usage
 from bide.cli.projects import caller, check_names, configure_file, newest, project_of
 from bide.cli.table import paint
-from bide.cli.terminal import complain, print_json
+from bide.cli.terminal import complain, print_json, to_the_end
 from bide.cli.times import seconds_between
 from bide.model.errors import BideError
 from bide.model.units import show_duration
@@ -36,6 +36,7 @@ def configure(parser: "Parser") -> None:
     parser.examples("bide up", "bide up web", "bide up --json | jq '.services[].ports'", "bide down")
 
 
+@to_the_end
 def execute(args: "Namespace", link: "Link") -> int:
     """Start what is not running, wait for all of it, and say so."""
     project = project_of(args)

@@ -12,7 +12,8 @@ import time
 from bide.cli.exits import TIMED_OUT
 from bide.cli.terminal import complain, print_json
 from bide.cli.units import parse_duration, parse_ms, parse_whole
-from bide.client.blocking import Gone, Patience
+from bide.client.patience import Gone, Patience
+from bide.model.errors import DaemonUnavailable
 from bide.model.units import show_duration
 from bide.model.words import called, ended_how, how_to_answer, short_status
 
@@ -94,9 +95,10 @@ def wait(link: "Link", body: "Json", timeout_ms: int | None, progress: "Progress
                 if progress is not None:
                     progress.show_until_readable(exchange.fileno())
                 complete = exchange.receive()
+        except (Gone, DaemonUnavailable) as error:
+            patience.failed(error)
+        else:
             return exchange.answer.json()
-        except Gone as gone:
-            patience.failed(gone)
         finally:
             if progress is not None:
                 progress.clear()

@@ -4,9 +4,11 @@
 """
 
 import _socket
+import sys
 import time
 
 from bide.client.http1 import Answer, Frames, request
+from bide.client.patience import PAUSES, Gone, Patience
 from bide.client.start import ensure_daemon, try_connect
 from bide.model.errors import DaemonUnavailable
 
@@ -16,17 +18,16 @@ if TYPE_CHECKING:
 
     from bide.client.http1 import Json, Query
 
-PAUSES = (0.02, 0.1, 0.4, 1.0, 2.0)
-"""What follows each time in a row that a request finds the daemon gone, in seconds; then it gives up."""
-STEADY_SECONDS = 10.0
-"""A connection that lasted this long counts as progress."""
-
 _CHUNK = 256 * 1024
+_WAITS = ("/pull", "/wait", "/jobs", "/asks", "/steps", "/questions")
+"""Ends of paths whose answer may take as long as a job."""
 _REPEATABLE = ("/v1/groups", "/v1/outbox/", "/v1/carriers/", "/v1/questions/")
 
 
-class Gone(Exception):
-    """The connection ended before the answer did: the daemon went away."""
+def peer(sock: _socket.socket) -> int:
+    """The pid of the daemon that a connection was made to."""
+    credentials = sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    return int.from_bytes(credentials[:4], sys.byteorder)
 
 
 class Exchange:
@@ -71,8 +72,9 @@ class Exchange:
         return None
 
     def _gone(self, error: OSError | None) -> Gone:
+        daemon = peer(self._sock)
         self._sock.close()
-        return Gone(str(error or "the connection was closed"))
+        return Gone(str(error or ""), daemon)
 
 
 class Stream(Exchange):
@@ -97,31 +99,6 @@ class Stream(Exchange):
         raise Gone("the answer is not a stream")
 
 
-class Patience:
-    """How often in a row the daemon may be found gone. What comes between, bytes or time, starts the count anew."""
-
-    def __init__(self, home: str) -> None:
-        """Nothing has failed yet."""
-        self._home = home
-        self._failures = 0
-        self._since = time.monotonic()
-
-    def progressed(self) -> None:
-        """Something new has come."""
-        self._failures = 0
-
-    def failed(self, gone: Gone) -> None:
-        """Wait a little before the next try; raises DaemonUnavailable when there were too many."""
-        if time.monotonic() - self._since > STEADY_SECONDS:
-            self._failures = 0
-        if self._failures == len(PAUSES):
-            detail = f"it went away {self._failures} times in a row ({gone})"
-            raise DaemonUnavailable(home=self._home, detail=detail) from gone
-        time.sleep(PAUSES[self._failures])
-        self._failures += 1
-        self._since = time.monotonic()
-
-
 class Link:
     """A way to the daemon of one home."""
 
@@ -143,7 +120,7 @@ class Link:
 
     def raw(self, method: str, path: str, body: "Json | None" = None, query: "Query | None" = None) -> Answer:
         """The answer with its headers and bytes, whatever its status."""
-        patience = Patience(self.home)
+        patience = Patience(self.home, lasting=path == "/v1/wait" or path.endswith(_WAITS))
         while True:
             try:
                 exchange = self.begin(method, path, body, query)
@@ -154,6 +131,8 @@ class Link:
                     detail = "it went away during the request, which may or may not have been carried out"
                     raise DaemonUnavailable(home=self.home, detail=detail) from gone
                 patience.failed(gone)
+            except DaemonUnavailable as error:
+                patience.failed(error)
             else:
                 self._idle = exchange.release()
                 return exchange.answer

@@ -9,12 +9,15 @@ import _socket
 import json
 import os
 import select
+import time
 from contextlib import suppress
 
+from bide.client.blocking import peer
 from bide.client.held import Held
 from bide.client.opening import Opening
+from bide.client.patience import PAUSES, Gone, Patience
 from bide.client.start import MCP_SOCKET, ensure_daemon, try_connect
-from bide.model.errors import BideError, DaemonUnavailable
+from bide.model.errors import DaemonUnavailable
 from bide.model.frames import TOO_LARGE, LineCutter, Oversize, too_large
 
 TYPE_CHECKING = False
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 256 * 1024
 _HANDSHAKE = ("initialize", "notifications/initialized")
-_TRIES = 5
 
 
 class Copier:
@@ -40,6 +42,7 @@ class Copier:
         self._client = Lines(0)
         self._daemon = Lines(-1)
         self._sock: _socket.socket | None = None
+        self._patience = Patience(home)
         self._connected = False
         """There was a daemon: the next one is told at once that the client is still there."""
         self._handshake: list[bytes] = []
@@ -80,29 +83,39 @@ class Copier:
                 self._from_daemon(_failed(line, "the answer") if isinstance(line, Oversize) else line)
             if self._daemon.over:
                 self._poll.unregister(fd)
+                daemon = peer(self._sock)
                 self._sock.close()
                 self._sock = None
+                self._patience.failed(Gone(daemon=daemon))
 
     def _connect(self) -> None:
         """Reach the daemon, start one if there is none, and say again what it must know."""
-        failure: BideError | None = None
-        for _ in range(_TRIES):
+        while True:
+            sock = None
             try:
-                sock = try_connect(self._home, MCP_SOCKET)
-                if sock is None:
-                    ensure_daemon(self._home)
-                    continue
+                sock = self._reached()
                 said = [*self._handshake, *self._held.lines(), *self._checks.values(), *self._calls.values()]
                 sock.sendall(self._greeting() + b"".join(said))
             except DaemonUnavailable as error:
-                failure = error
+                self._patience.failed(error)
             except OSError as error:
-                failure = DaemonUnavailable(home=self._home, detail=str(error))
+                self._patience.failed(Gone(str(error), 0 if sock is None else peer(sock)))
             else:
                 self._sock, self._daemon, self._connected = sock, Lines(sock.fileno()), True
                 self._poll.register(sock.fileno(), select.POLLIN)
                 return
-        raise failure or DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
+
+    def _reached(self) -> _socket.socket:
+        for pause in PAUSES:
+            sock = try_connect(self._home, MCP_SOCKET)
+            if sock is not None:
+                return sock
+            ensure_daemon(self._home)
+            sock = try_connect(self._home, MCP_SOCKET)
+            if sock is not None:
+                return sock
+            time.sleep(pause)
+        raise DaemonUnavailable(home=self._home, detail="it ended as soon as it was started")
 
     def _greeting(self) -> bytes:
         """Who is there, and whether it waits for answers that an earlier daemon owes it.
@@ -147,6 +160,7 @@ class Copier:
                 self._sock.sendall(line)
 
     def _from_daemon(self, line: bytes) -> None:
+        self._patience.progressed()
         message = _read(line)
         id_ = None if "method" in message else _id(message)
         instead = self._held.from_daemon(message, id_)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 
+import anyio
+
+from bide.client.patience import Patience
 from bide.client.transport import Streamed, Transport
 from bide.model.answers import event_from_json
 from bide.model.errors import DaemonUnavailable
 from bide.model.event import Event
 
 _PATH = "/v1/events"
-_TRIES = 5
 
 
 class RemoteEvents:
@@ -45,13 +47,13 @@ class RemoteEvents:
                 streamed.close()
 
     async def _opened(self, after: int | None, job: str | None) -> Streamed:
-        for left in reversed(range(_TRIES)):
+        patience = Patience(self._transport.home)
+        patience.progressed()  # each time that a stream begins or ends there was a daemon
+        while True:
             try:
                 return await self._transport.stream(_PATH, query={"after": after, "job": job})
-            except DaemonUnavailable:
-                if not left:
-                    raise
-        raise AssertionError
+            except DaemonUnavailable as error:
+                await anyio.sleep(patience.pause(error))
 
 
 async def _parts(streamed: Streamed) -> AsyncIterator[tuple[int, Event | None]]:

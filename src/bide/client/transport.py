@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from bide.client.blocking import peer
 from bide.client.http1 import Answer, error_of, request
+from bide.client.patience import Gone, Patience
 from bide.client.start import ensure_daemon, try_connect
 from bide.model import jsontext
 from bide.model.errors import DaemonUnavailable
@@ -19,16 +21,11 @@ if TYPE_CHECKING:
 
     from bide.client.http1 import Json, Query
 
-_TRIES = 5
 _KEPT = 32
 _RECEIVE = 64 * 1024
 """More would be mapped and unmapped for every answer."""
 ASKER: ContextVar[str] = ContextVar("asker", default="")
 """Whose answers these are, where that is not said by the environment."""
-
-
-class _DaemonGone(Exception):
-    """The connection ended before an answer came."""
 
 
 class _Line:
@@ -58,6 +55,10 @@ class _Line:
             if not data:
                 raise ConnectionResetError
             return data
+
+    @property
+    def daemon(self) -> int:
+        return peer(self._sock)
 
     def close(self) -> None:
         self._sock.close()
@@ -140,18 +141,21 @@ class Transport:
         return Streamed(line, answer)
 
     async def _ask(self, message: bytes, again: Callable[[], bytes] | None) -> Answer:
-        for attempt in range(_TRIES):
-            # What may be asked once only is not risked on a kept connection, which a restart may have closed.
-            line = await self._connection(kept=again is not None)
+        patience = Patience(self.home)
+        while True:
             try:
+                # What may be asked once only is not risked on a kept connection, which a restart may have closed.
+                line = await self._connection(kept=again is not None)
                 return await self._exchange(line, message)
-            except _DaemonGone as error:
+            except Gone as gone:
                 self.close()  # the other connections to that daemon are no better
-                if again is None or attempt + 1 == _TRIES:
+                if again is None:
                     detail = "it ended before it answered, so it is not known whether this was done"
-                    raise DaemonUnavailable(home=self.home, detail=detail) from error
+                    raise DaemonUnavailable(home=self.home, detail=detail) from gone
                 message = again()
-        raise AssertionError
+                await anyio.sleep(patience.pause(gone))
+            except DaemonUnavailable as error:
+                await anyio.sleep(patience.pause(error))
 
     async def _exchange(self, line: _Line, message: bytes) -> Answer:
         answer = Answer()
@@ -160,8 +164,9 @@ class Transport:
             while not answer.complete:
                 answer.feed(await line.receive())
         except ConnectionError as error:
+            daemon = line.daemon
             line.close()
-            raise _DaemonGone from error
+            raise Gone(str(error), daemon) from error
         except BaseException:
             line.close()
             raise
