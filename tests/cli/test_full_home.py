@@ -10,6 +10,7 @@ import anyio
 import pytest
 from tests.cli.shell import Shell
 from tests.support import disks, homes, processes
+from tests.support.gates import Gate
 from tests.support.patience import eventually
 
 pytestmark = pytest.mark.root
@@ -176,3 +177,24 @@ def test_doctor_names_what_is_full(full: FullHome) -> None:
     assert findings["disk"]["level"] == ("ok" if full.kind == "inodes" else "fail") or full.kind == "inodes"
     assert (findings["inodes"]["level"] == "fail") == (full.kind != "bytes")
     assert full.shell("doctor").returncode == 1
+
+
+def test_a_foreground_run_says_when_it_stalls_and_when_it_goes_on(tmp_path: Path, gate: Gate) -> None:
+    with disks.mounted(tmp_path / "disk", megabytes=8) as disk:
+        shell = Shell(disk / "home", tmp_path)
+        with shell.started("run", "--name", "writer", "-c", f"{gate.wait}; head -c 200K /dev/zero") as run:
+            assert run.stdout is not None
+            assert run.stderr is not None
+            anyio.run(eventually, lambda: shell("show", "writer").returncode == 0)
+            filler = disks.fill_bytes(disk)
+            gate.open()
+            said = iter(run.stderr.readline, b"")
+            assert b"is stalled: the disk is full" in next(said)
+            assert [job["stalled"] for job in shell.json("ls")["jobs"]] == [True]
+            assert " stalled " in shell.out("ls")
+            assert shell.out("show", "writer").count("stalled") > 0
+            filler.unlink()
+            assert any(b"goes on: the disk has room again" in line for line in said)
+            assert len(run.stdout.read()) == 200 * 1024
+            assert run.wait() == 0
+        shell.close()

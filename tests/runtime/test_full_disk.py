@@ -12,8 +12,10 @@ from tests.support.patience import LONG, end_of, ended, eventually
 
 from bide import Limits, Reason, Turn
 from bide.api import Jobs
+from bide.mcpserver.text import job_data, job_line
 from bide.model.errors import DiskFull, JobForgotten
 from bide.model.schedule import Rules
+from bide.model.until import Until
 from bide.runtime import forgetting
 from bide.runtime.local import LocalJobs
 
@@ -49,13 +51,12 @@ async def test_output_waits_for_room_and_then_goes_on_byte_for_byte(small_disk: 
         await jobs.read(job, follow=LONG)
         filler = fill(small_disk)
         gate.open()
-
-        async def is_stalled() -> bool:
-            return await stalled(jobs, job)
-
-        await eventually(is_stalled)
+        assert (await jobs.wait([job], until=Until(stalled=True))).met == "stalled"
+        assert "is stalled: the disk is full" in job_line(await jobs.get(job))
+        assert job_data(await jobs.get(job))["stalled"] is True
         assert (await jobs.wait([job], timeout=2 * MOMENT)).timed_out, "the idle limit is suspended meanwhile"
         filler.unlink()
+        assert (await jobs.wait([job], until=Until(stalled=False))).met in ("stalled", "ended")
         end = (await end_of(jobs, job)).end
         assert (end.reason, end.exit_code, end.missing_bytes) == (Reason.EXITED, 3, 0)
         whole = b"begun\n" + b"".join(b"%09d\n" % number for number in range(1, 20_001))

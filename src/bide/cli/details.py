@@ -3,7 +3,7 @@
 from bide.cli.times import local
 from bide.model.sanitize import one_line
 from bide.model.units import show_duration, show_size
-from bide.model.words import asked, ended_how, how_to_answer, missing, short_status
+from bide.model.words import STALLED, asked, ended_how, how_to_answer, missing, short_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":
         text = job["waiting"]["prompt"] or "" if question is None else asked(question)
         yield "asks", f"{one_line(text)}  (answer: {how_to_answer(job)})"
     if job["stalled"]:
-        yield "stalled", "the disk is full; its output waits, nothing is lost yet"
+        yield "stalled", STALLED
     if job["taken_over"]:
         count = job["taken_over"]
         yield "keeper", f"replaced {'once' if count == 1 else f'{count} times'}"

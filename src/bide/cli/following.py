@@ -79,5 +79,7 @@ class Follower:
             self.joined = self.joined or (not self.job and event.get("joined", False))
             self.job = event["job"]
             self.ended = kind == "ended"
+        elif kind == "stalled":
+            self.job["stalled"] = event["stalled"]
         elif kind == "waiting":
             self.job["waiting"] = {"prompt": event.get("prompt"), "question": event.get("question")}

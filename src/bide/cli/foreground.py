@@ -35,6 +35,7 @@ class Foreground:
         self._deadline = None if deadline_ms is None else time.monotonic() + deadline_ms / 1000
         self._interrupts = Interrupts()
         self._prompt_told = False
+        self._stall_told = False
         self._reply: Reply | None = None
         self._joins = joins
         self._told = False
@@ -109,6 +110,20 @@ class Foreground:
 
             self._feeder = Feeder(self._link.home, self._id)
         self._tell_prompt()
+        self._tell_stall()
+
+    def _tell_stall(self) -> None:
+        """Report when the job's output begins to wait for room on the disk, and when that is over."""
+        stalled = bool(self._follower.job.get("stalled")) and not self._follower.ended
+        if stalled is self._stall_told:
+            return
+        self._stall_told = stalled
+        if stalled:
+            from bide.model.words import STALLED  # noqa: PLC0415 - only a full disk pays for it
+
+            self._say(f"job {self._id} is stalled: {STALLED}")
+        elif not self._follower.ended:
+            self._say(f"job {self._id} goes on: the disk has room again")
 
     def _tell_start(self) -> None:
         """Say once that the job is another's, which is not fed our input, or that it waits for its turn."""

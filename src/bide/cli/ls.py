@@ -127,6 +127,10 @@ def _colour(job: "Json", column: int) -> str | None:
     if column != _HEAD.index("STATUS"):
         return "dim" if column in (3, 4) else None
     if job["phase"] != "ended":
-        calm = job["phase"] == "running" and not (job["waiting"] or job["paused"]) and job["ready"] is not False
+        calm = (
+            job["phase"] == "running"
+            and not (job["waiting"] or job["paused"] or job["stalled"])
+            and job["ready"] is not False
+        )
         return "cyan" if calm else "yellow"
     return "green" if succeeded(job) else "red"

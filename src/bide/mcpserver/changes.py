@@ -57,7 +57,9 @@ async def begin_list(jobs: Jobs, own: Own) -> Watch:
 
 async def _jobs(jobs: Jobs, own: Own, most: int) -> Hashable:
     page = await jobs.list(Filter(owner=own.owner), limit=most)
-    return tuple((job.id, job.phase_name, job.facts is not None and job.facts.waiting) for job in page.jobs)
+    return tuple(
+        (job.id, job.phase_name, job.facts is not None and (job.facts.waiting, job.facts.stalled)) for job in page.jobs
+    )
 
 
 async def _sessions(jobs: Jobs, own: Own) -> Hashable:

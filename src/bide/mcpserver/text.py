@@ -15,7 +15,7 @@ from bide.model.output import Slice, Stream
 from bide.model.phase import Ended, Reason, Running
 from bide.model.schema import Json
 from bide.model.units import show_duration, show_size
-from bide.model.words import called, ended_how, missing
+from bide.model.words import STALLED, called, ended_how, missing
 
 BUDGET = 2000
 """Tokens of output in one answer, if the caller does not say."""
@@ -40,6 +40,8 @@ def job_line(job: Job) -> str:
         for_long = show_duration((datetime.now(UTC) - job.phase.started_at).total_seconds() * 1000)
         if job.facts is not None and job.facts.waiting is not None:
             return f"{what} has run for {for_long} and {questions.waits(job)}"
+        if body["stalled"]:
+            return f"{what} has run for {for_long} and is stalled: {STALLED}"
         return f"{what} has run for {for_long}"
     return f"{what} is queued"
 
@@ -48,7 +50,20 @@ def job_data(job: Job) -> Json:
     """The facts of a job that an agent acts on; what is empty is left out."""
     body = job_to_json(job)
     command = body["command"]
-    keys = ("name", "label", "session", "reason", "exit_code", "signal", "by", "error", "duration_ms", "pid", "waiting")
+    keys = (
+        "name",
+        "label",
+        "session",
+        "reason",
+        "exit_code",
+        "signal",
+        "by",
+        "error",
+        "duration_ms",
+        "pid",
+        "waiting",
+        "stalled",
+    )
     data: Json = {"job": job.id, "phase": job.phase_name, **{key: body[key] for key in keys if body[key]}}
     if isinstance(job.phase, Ended) and body["exit_code"] == 0:
         data["exit_code"] = 0

@@ -27,6 +27,7 @@ def until_to_json(until: Until) -> Json:
         "quiet_seconds": until.quiet_seconds,
         "input": until.input,
         "question": None if until.question is None else list(until.question),
+        "stalled": until.stalled,
         "ready": until.ready,
     }
 
@@ -38,6 +39,7 @@ _UNTIL: dict[str, fields.Kind] = {
     "quiet_seconds": fields.is_number,
     "input": fields.is_flag,
     "question": fields.is_words,
+    "stalled": fields.is_flag,
     "ready": fields.is_flag,
 }
 

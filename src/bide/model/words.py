@@ -19,6 +19,9 @@ _SHORT = {
 }
 
 
+STALLED = "the disk is full; its output waits, nothing is lost yet"
+
+
 def signal_name(number: int | None) -> str:
     """`SIGTERM` for 15; the number itself where it has no name."""
     import signal  # noqa: PLC0415 - only jobs that met a signal pay for it
@@ -41,7 +44,9 @@ def signal_of(text: str) -> int | None:
 
 
 def short_status(job: "Json") -> str:
-    """One or two words: `running`, `waiting`, `ready`, `exit 3`, `SIGSEGV`, `timed out`."""
+    """One or two words: `running`, `waiting`, `stalled`, `ready`, `exit 3`, `SIGSEGV`, `timed out`."""
+    if job["phase"] == "running" and job.get("stalled"):
+        return "stalled"
     if job["phase"] == "running" and job.get("ready") is not None and not job.get("waiting"):
         return "ready" if job["ready"] else "not ready"
     if job["phase"] != "ended":

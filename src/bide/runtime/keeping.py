@@ -148,12 +148,22 @@ class Keeping(Moving):
             live.changed.ring()
             for told in self.on_waiting:
                 told(live)
+        elif what == "stalled":
+            self._look_at_stall(live)
         elif what == "input":
             live.close_stdin()
+
+    def _look_at_stall(self, live: Live) -> None:
+        stalled = bool(folder.read_live(live.path).get("stalled"))
+        if stalled is not live.stalled:
+            live.stalled = stalled
+            live.changed.ring()
 
     def _keeper_began(self, live: Live) -> None:
         live.pause = 0.0
         live.lacks_room = False
+        if live.stalled:
+            self._look_at_stall(live)  # it was so with an earlier keeper
         self.take_start(live, folder.read_started(live.path))
         if live.doomed:
             self.end_doomed(live)
@@ -197,6 +207,7 @@ class Keeping(Moving):
         self.take_start(live, started)
         # We are not above this keeper: if it dies, the leader's pidfd is how we learn what becomes of the job.
         live.hold_leader(started)
+        self._look_at_stall(live)
         folder.command(live.path, "adopt")
         live.close_stdin()
         # The end may have been written before we listened for it, by a keeper that now guards descendants.

@@ -50,6 +50,8 @@ class Live:
     """The nursery (its number) that was asked for a keeper and has not answered yet."""
     refused: int = 0
     """The code with which a keeper refused to begin."""
+    stalled: bool = False
+    """Its output waits for room on the disk."""
     lacks_room: bool = False
     """Its keeper could not begin because the disk is full; it is tried again."""
     kept_since: float = 0.0

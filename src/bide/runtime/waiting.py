@@ -108,6 +108,13 @@ class _Wait:
                     return
                 await alarm.wait()
 
+    async def stall(self, *, stalled: bool) -> None:
+        while True:
+            with heard([live.changed for live in self.lives]) as alarm:
+                if any(live.stalled and not live.ended for live in self.lives) is stalled:
+                    return
+                await alarm.wait()
+
     def check_services(self) -> None:
         for job in self.jobs:
             if job.spec.service is None:
@@ -175,6 +182,8 @@ async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: t
         conditions.append(("quiet", lambda: waiting.quiet(seconds)))
     if (asked := until.input) is not None:
         conditions.append(("input", lambda: waiting.input(asked=asked)))
+    if (stalled := until.stalled) is not None:
+        conditions.append(("stalled", lambda: waiting.stall(stalled=stalled)))
     if (but := until.question) is not None:
         conditions.append(("question", lambda: waiting.question(but)))
     if until.ready:

@@ -60,7 +60,7 @@ async def follow(
     await send(event("job", job=job_to_json(job), joined=joined))
     one_stream = job.spec.merge or job.spec.pty
     async with anyio.create_task_group() as group:
-        group.start_soon(_questions, jobs, job.id, send)
+        group.start_soon(_matters, jobs, job.id, send)
         if job.spec.stdin or job.spec.pty:
             group.start_soon(_prompts, jobs, job.id, send)
         async with anyio.create_task_group() as streams:
@@ -83,10 +83,15 @@ async def _copy(jobs: Jobs, job: str, stream: Stream, start: int, tail: int | No
             return
 
 
-async def _questions(jobs: Jobs, job: str, send: Send) -> None:
-    """Tell each question that the job puts."""
+async def _matters(jobs: Jobs, job: str, send: Send) -> None:
+    """Tell each question that the job puts, and each time its output begins or ends to wait for room."""
     told: tuple[str, ...] = ()
-    while (await jobs.wait([job], until=Until(question=told))).met == "question":
+    stalled = False
+    while (met := (await jobs.wait([job], until=Until(question=told, stalled=not stalled))).met) != "ended":
+        if met == "stalled":
+            stalled = not stalled
+            await send(event("stalled", stalled=stalled))
+            continue
         for one in await jobs.questions.list(job=job):
             if one.id not in told and one.typed_at is None:
                 told = (*told, one.id)

@@ -12,7 +12,7 @@ typedef int64_t i64;
 
 enum { RECORD = 4096, COMM = 32, BY = 128, PATHS = 8, PATH_ROOM = 4352 };
 enum { OUT = 0, ERR = 1, STREAMS = 2 };
-enum { T_STARTED = 1, T_ENDED = 2, T_KILLED = 4, T_WAITING = 8, T_INPUT = 16, T_FDS = 32 }; /* notes to the daemon */
+enum { T_STARTED = 1, T_ENDED = 2, T_KILLED = 4, T_WAITING = 8, T_INPUT = 16, T_STALLED = 32, T_FDS = 64 }; /* notes to the daemon */
 
 /* What the daemon asked for: read once from the file `spec`. */
 struct spec {

@@ -178,7 +178,10 @@ i64 pump_all(void) {
         if (moved < SMALL && !k.leader_done) k.small_until = k.last_output + 1;
         if (!k.spec.cap_kills) trim();
     }
-    if (was_stalled != (k.stream[OUT].stalled || k.stream[ERR].stalled)) record_live();
+    if (was_stalled != (k.stream[OUT].stalled || k.stream[ERR].stalled)) {
+        record_live();
+        tell(T_STALLED);
+    }
     return moved;
 }
 

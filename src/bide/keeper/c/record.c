@@ -314,7 +314,7 @@ static bool send_fds(int flags) {
 static bool nobody_listens(void) { return errno == ECONNREFUSED || errno == ENOENT; }
 
 static void deliver(int flags) {
-    static const char *const words[] = {"started", "ended", "killed", "waiting", "input"};
+    static const char *const words[] = {"started", "ended", "killed", "waiting", "input", "stalled"};
     for (int i = 0, note; (note = 1 << i) <= T_FDS; i++)
         if (k.untold & note && ((note == T_FDS ? send_fds(flags) : send_note(words[i], NULL, 0, flags)) || nobody_listens()))
             k.untold &= ~note;
