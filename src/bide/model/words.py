@@ -45,18 +45,21 @@ def signal_of(text: str) -> int | None:
 
 def short_status(job: "Json") -> str:
     """One or two words: `running`, `waiting`, `stalled`, `ready`, `exit 3`, `SIGSEGV`, `timed out`."""
-    if job["phase"] == "running" and job.get("stalled"):
-        return "stalled"
-    if job["phase"] == "running" and job.get("ready") is not None and not job.get("waiting"):
-        return "ready" if job["ready"] else "not ready"
     if job["phase"] != "ended":
-        return "paused" if job.get("paused") else "waiting" if job.get("waiting") else str(job["phase"])
+        return _status_of_active(job)
     reason = str(job["reason"])
     if reason == "exited":
         return f"exit {job['exit_code']}"
     if reason == "signaled":
         return signal_name(job["signal"])
     return _SHORT.get(reason, reason)
+
+
+def _status_of_active(job: "Json") -> str:
+    if job["phase"] == "running" and job.get("ready") is not None and not (job.get("waiting") or job.get("stalled")):
+        return "ready" if job["ready"] else "not ready"
+    states = ("paused", "stalled", "waiting")
+    return next((state for state in states if job.get(state)), str(job["phase"]))
 
 
 def succeeded(job: "Json") -> bool:

@@ -171,13 +171,24 @@ async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: t
     check_wait(refs, until)
     wanted = None if until.log is None else await core.searches.compiled(until.log)
     waiting = _Wait(core, [core.find(ref) for ref in refs], mode)
-    conditions: list[tuple[str, Condition]] = []
+    conditions = _of_jobs(waiting, until)
     if wanted is not None:
         conditions.append(("log", lambda: waiting.log(wanted)))
     if (port := until.port) is not None:
         conditions.append(("port", lambda: tried(lambda: accepts(port))))
     if (url := until.http) is not None:
         conditions.append(("http", lambda: tried(lambda: answers(url))))
+    with core.watches.watching(waiting.jobs):
+        with anyio.move_on_after(None if timeout is None else timeout.total_seconds()):
+            await _first(waiting, conditions)
+        # Told while it is still watched, so that nobody else is told of it in between.
+        jobs = tuple(core.seen.mark(core.with_facts(job)) for job in waiting.now())
+    return Waited(jobs=jobs, met=waiting.met, match=waiting.match)
+
+
+def _of_jobs(waiting: _Wait, until: Until) -> list[tuple[str, Condition]]:
+    """Return the conditions that the jobs themselves meet."""
+    conditions: list[tuple[str, Condition]] = []
     if (seconds := until.quiet_seconds) is not None:
         conditions.append(("quiet", lambda: waiting.quiet(seconds)))
     if (asked := until.input) is not None:
@@ -189,12 +200,7 @@ async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: t
     if until.ready:
         waiting.check_services()
         conditions.append(("ready", waiting.ready))
-    with core.watches.watching(waiting.jobs):
-        with anyio.move_on_after(None if timeout is None else timeout.total_seconds()):
-            await _first(waiting, conditions)
-        # Told while it is still watched, so that nobody else is told of it in between.
-        jobs = tuple(core.seen.mark(core.with_facts(job)) for job in waiting.now())
-    return Waited(jobs=jobs, met=waiting.met, match=waiting.match)
+    return conditions
 
 
 async def _first(waiting: _Wait, conditions: list[tuple[str, Condition]]) -> None:
