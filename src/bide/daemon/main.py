@@ -19,7 +19,7 @@ from typing import Any
 
 import anyio
 
-from bide import config
+from bide import config, stalls
 from bide.api import Filter
 from bide.client.start import MCP_SOCKET, SOCKET
 from bide.daemon.mcpdoor import McpSocket
@@ -77,7 +77,7 @@ def _serve_or_defer(home: str) -> None:
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
-            return anyio.run(_serve, home)
+            return anyio.run(_serve, home, backend_options={"loop_factory": stalls.measured_loop})
         except HomeBusy as busy:
             pid = anyio.run(serving_pid, busy)
             if pid is not None:
@@ -168,6 +168,7 @@ async def _serve(home: str) -> None:
                 gc.freeze()
                 gc.set_threshold(_GC_EVERY)
                 gc.enable()
+                stalls.METER.reset()
                 await _obey_signals(jobs)
                 group.cancel_scope.cancel()
         log.info("stopped")
@@ -190,6 +191,7 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
             "queued": phases.count("queued"),
             "python": sys.version.split()[0],
             "keeper": launch.KEEPER,
+            "stalls": stalls.METER.to_json(),
         }
 
     async with WebDoor(jobs) as web:

@@ -33,6 +33,7 @@ from bide.model import arguments
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.schema import Json
 from bide.settings import Settings
+from bide.stalls import held
 from bide.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -62,11 +63,11 @@ class Door:
             "bide",
             version=VERSION,
             instructions=INSTRUCTIONS,
-            on_list_tools=self._list_tools,
+            on_list_tools=lambda ctx, params: held("MCP tools/list", self._list_tools(ctx, params)),
             on_call_tool=self._call_tool,
-            on_list_resources=self._list_resources,
+            on_list_resources=lambda ctx, params: held("MCP resources/list", self._list_resources(ctx, params)),
             on_list_resource_templates=fixed.list_templates,
-            on_read_resource=self._read_resource,
+            on_read_resource=lambda ctx, params: held("MCP resources/read", self._read_resource(ctx, params)),
             on_subscribe_resource=self._subscriptions.subscribe,
             on_unsubscribe_resource=self._subscriptions.unsubscribe,
             on_subscriptions_listen=self._subscriptions.listen,
@@ -89,8 +90,8 @@ class Door:
                 options = self.server.create_initialization_options(None, {channel.CAPABILITY: {}})
                 instead = found.answered
                 group.start_soon(found.serve)
-            group.start_soon(frames.receive, source, incoming, write.clone(), instead)
-            group.start_soon(frames.transmit, sink, outgoing)
+            group.start_soon(lambda: held("MCP reading", frames.receive(source, incoming, write.clone(), instead)))
+            group.start_soon(lambda: held("MCP writing", frames.transmit(sink, outgoing)))
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller, init_options=options)
             group.cancel_scope.cancel()
 
@@ -124,7 +125,7 @@ class Door:
             return results.result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
         given = arguments.counted(given, tool.schema)
         call = await eliciting.resumed(ctx, self._asked(ctx))
-        answer = await self._told_answer(ctx, tool, call, given)
+        answer = await held(f"MCP tools/call {tool.name}", self._told_answer(ctx, tool, call, given))
         if not tool.reads_only:
             call.own.arrivals.ring()
         return answer

@@ -13,6 +13,9 @@ from bide.model.output import Match
 from bide.model.phase import Ended
 from bide.model.until import Until, check_until
 
+MOST = 10_000
+"""The most jobs of one wait."""
+
 
 class Mode(StrEnum):
     """How many of the jobs must end."""
@@ -54,4 +57,8 @@ def check_wait(ids: list[str], until: Until) -> None:
     """Refuse a wait that cannot be meant."""
     if not ids:
         raise BadRequest(detail="wait needs at least one job; give an id or a name")
+    if len(ids) > MOST:
+        raise BadRequest(
+            detail=f"one wait is for at most {MOST} jobs, and these are {len(ids)}; wait for some after the others"
+        )
     check_until(until)

@@ -12,7 +12,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from time import perf_counter as now
 from typing import Any, Protocol, TypeVar
+
+from bide.stalls import LIMIT, METER
 
 log = logging.getLogger(__name__)
 
@@ -195,7 +198,10 @@ class Hub:
         """One job's trouble is not the others'."""
         if self._closed:
             return
+        began = now()
         try:
             function()
         except Exception:
             log.exception("something went wrong; going on")
+        took = now() - began
+        METER.step("runtime" if took < LIMIT else f"runtime: {getattr(function, '__qualname__', function)}", took)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import anyio
 import anyio.to_thread
+from anyio.lowlevel import checkpoint
 
 from bide import settings
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
@@ -57,13 +58,16 @@ from bide.runtime.retention import Retention
 from bide.runtime.services import LocalServices
 from bide.runtime.sessions import LocalSessions
 from bide.runtime.sound import with_sound_store
+from bide.stalls import in_turns
 from bide.store.faults import DatabaseCorrupt
 from bide.store.files import Access
+from bide.store.pages import check_limit
 
 if TYPE_CHECKING:
     from bide.runtime.llm.local import LocalLlm
 
 _CHECK_EVERY = 0.1
+_PART = 100
 
 
 class LocalJobs:
@@ -127,12 +131,22 @@ class LocalJobs:
         self.core.seen.write()
         await self.core.caught_up()
         check_filter(where)
+        check_limit(limit)
         where = lineage.resolved(self.core, where)
-        page = self.core.store.page(where, limit, before)
         live = self.core.keeping.table.live
-        current = [held.job if (held := live.get(job.id)) else job for job in page.jobs]
-        fits = [job for job in current if where.phase in (None, job.phase_name)]
-        return Page(tuple(self.core.with_facts(job) for job in fits), page.next)
+        found: list[Job] = []
+        left = limit
+        while True:
+            # A part at a time: a large page would keep others waiting.
+            page = self.core.store.page(where, min(left, _PART), before)
+            async for job in in_turns(page.jobs):
+                current = held.job if (held := live.get(job.id)) else job
+                if where.phase in (None, current.phase_name):
+                    found.append(self.core.with_facts(current))
+            left, before = left - _PART, page.next
+            if left <= 0 or before is None:
+                return Page(tuple(found), before)
+            await checkpoint()
 
     @with_sound_store
     async def wait(

@@ -24,6 +24,7 @@ from bide.runtime.live import Live
 from bide.runtime.readiness import is_ready
 from bide.runtime.reading import LineScanner, kept, watching
 from bide.runtime.searching import Due
+from bide.stalls import in_turns
 
 _TRY_EVERY = 0.1
 _THEN_EVERY = 2.0
@@ -38,15 +39,23 @@ Condition = Callable[[], Awaitable[str | None]]
 class _Wait:
     """One wait in progress."""
 
-    def __init__(self, core: Core, jobs: list[Job], mode: Mode) -> None:
+    def __init__(self, core: Core, mode: Mode) -> None:
         self.core = core
-        self.jobs = jobs
+        self.jobs: list[Job] = []
+        self.lives: list[Live] = []
         self.mode = mode
         self.over = mode
         """How many must end for the wait to be over."""
-        self.lives = [live for job in jobs if (live := core.live(job)) is not None]
         self.met = "timeout"
         self.match: Match | None = None
+
+    async def find(self, refs: list[str]) -> None:
+        """Find the jobs. Raises JobNotFound or JobForgotten."""
+        async for ref in in_turns(refs):
+            self.jobs.append(self.core.find(ref))
+            # At the same instant: it may end before the next is found.
+            if (live := self.core.live(self.jobs[-1])) is not None:
+                self.lives.append(live)
 
     def now(self) -> list[Job]:
         held = {live.job.id: live.job for live in self.lives}
@@ -170,7 +179,8 @@ async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: t
     """Wait until the jobs ended, a condition holds, or the time is up: whichever comes first."""
     check_wait(refs, until)
     wanted = None if until.log is None else await core.searches.compiled(until.log)
-    waiting = _Wait(core, [core.find(ref) for ref in refs], mode)
+    waiting = _Wait(core, mode)
+    await waiting.find(refs)
     conditions = _of_jobs(waiting, until)
     if wanted is not None:
         conditions.append(("log", lambda: waiting.log(wanted)))
@@ -182,8 +192,8 @@ async def wait(core: Core, refs: list[str], mode: Mode, until: Until, timeout: t
         with anyio.move_on_after(None if timeout is None else timeout.total_seconds()):
             await _first(waiting, conditions)
         # Told while it is still watched, so that nobody else is told of it in between.
-        jobs = tuple(core.seen.mark(core.with_facts(job)) for job in waiting.now())
-    return Waited(jobs=jobs, met=waiting.met, match=waiting.match)
+        jobs = [core.seen.mark(core.with_facts(job)) async for job in in_turns(waiting.now())]
+    return Waited(jobs=tuple(jobs), met=waiting.met, match=waiting.match)
 
 
 def _of_jobs(waiting: _Wait, until: Until) -> list[tuple[str, Condition]]:

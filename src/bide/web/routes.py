@@ -5,19 +5,22 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Ran, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError
-from bide.model.job import DEFAULT_OWNER
+from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Slice, Stream
 from bide.model.requests import request_from_json
 from bide.model.times import from_ms
+from bide.stalls import held, in_turns
 from bide.web import groups, llm, outbox, questions, sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
 from bide.web.http import HttpRequest, Reply, segments
@@ -82,7 +85,7 @@ _RESTART: dict[str, fields.Kind] = {"grace_ms": fields.is_duration, "by": fields
 _JSON_SIZE = 8
 """How many bytes of JSON a byte of output may be, with the text that is made of it."""
 
-Handler = Callable[["Routes", HttpRequest, Reply, str], Awaitable[None]]
+Handler = Callable[["Routes", HttpRequest, Reply, str], Coroutine[Any, Any, None]]
 
 
 class Routes:
@@ -109,9 +112,9 @@ class Routes:
     async def __call__(self, request: HttpRequest, reply: Reply) -> None:
         """Answer one request; a fault of ours is logged and told as internal_error."""
         try:
-            handler, job = self._match(request)
+            handler, job, route = self._match(request)
             with self.jobs.outbox.answering(request.owner or DEFAULT_OWNER) as told:
-                await handler(self, request, reply, job)
+                await held(route, handler(self, request, reply, job))
                 self.jobs.outbox.told(told)
         except BideError as error:
             await _fail(reply, error)
@@ -123,9 +126,10 @@ class Routes:
             log.exception("%s %s", request.method, request.path)
             await _fail(reply, InternalError(detail=str(error)))
 
-    def _match(self, request: HttpRequest) -> tuple[Handler, str]:
+    def _match(self, request: HttpRequest) -> tuple[Handler, str, str]:
+        """Return what answers, the id or name in the path, and the route."""
         if "*" not in request.path and (handler := ROUTES.get((request.method, request.path[1:]))) is not None:
-            return handler, ""
+            return handler, "", f"{request.method} {request.path}"
         parts = segments(request.path)
         job = ""
         if len(parts) > 2 and parts[0] == "v1" and parts[1] in _WITH_NAME:
@@ -134,7 +138,7 @@ class Routes:
             job, parts[4] = f"{job}/{parts[4]}", "*"
         name = "/".join(parts)
         if (handler := ROUTES.get((request.method, name))) is not None:
-            return handler, job
+            return handler, job, f"{request.method} /{name}"
         methods = sorted(method for method, path in ROUTES if path == name)
         if methods:
             raise BadRequest(detail=f"/{name} takes {' or '.join(methods)}, not {request.method}")
@@ -162,13 +166,14 @@ class Routes:
                 )
         query |= {key: query_instant(query, key) for key in ("since", "until") if key in query}
         page = await self.jobs.list(Filter(**query), limit=limit, before=before)
-        await reply.json({"jobs": [job_to_json(job) for job in page.jobs], "next": page.next})
+        await reply.json({"jobs": await _jobs_to_json(page.jobs), "next": page.next})
 
     async def on_wait(self, request: HttpRequest, reply: Reply, _: str) -> None:
         ids, mode, until, timeout = wait_from_json(request.json())
         waited = await self.jobs.wait(ids, mode=mode, until=until, timeout=timeout)
         async with reply.room(0 if waited.match is None else len(waited.match.line) * _JSON_SIZE):
-            await reply.json(waited_to_json(waited))
+            jobs = await _jobs_to_json(waited.jobs)
+            await reply.json({**waited_to_json(replace(waited, jobs=())), "jobs": jobs})
 
     async def on_read(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
@@ -267,6 +272,10 @@ def ran_to_json(ran: Ran) -> dict[str, Any]:
     """What `run` answers."""
     body: dict[str, Any] = {"job": job_to_json(ran.job), "joined": ran.joined, "deferred": ran.deferred}
     return body | {"out": ran.out and slice_to_json(ran.out), "err": ran.err and slice_to_json(ran.err)}
+
+
+async def _jobs_to_json(jobs: tuple[Job, ...]) -> list[dict[str, Any]]:
+    return [job_to_json(job) async for job in in_turns(jobs)]
 
 
 async def _fail(reply: Reply, error: BideError) -> None:

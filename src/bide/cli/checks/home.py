@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bide.client.blocking import Link
+    from bide.client.http1 import Json
 
 KEEPER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "keeper", "bide-keeper")
 MIGRATIONS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "store", "migrations")
@@ -40,6 +41,7 @@ def home_checks(link: "Link") -> "Iterator[Finding]":
     yield check_settings(link.home)
     yield check_database(os.path.join(link.home, "bide.db"))
     yield check_daemon(link)
+    yield from check_stalls(link)
     yield check_keeper(KEEPER)
 
 
@@ -156,6 +158,27 @@ def check_daemon(link: "Link") -> Finding:
         return Finding("warn", "daemon", f"its socket {socket} has mode {mode:o}", "bide daemon restart")
     return Finding(
         "ok", "daemon", f"process {found['pid']}, version {found['version']}, {found['running']} jobs running"
+    )
+
+
+def check_stalls(link: "Link") -> "Iterator[Finding]":
+    """Has anything kept the daemon from answering others."""
+    try:
+        found = info(link)
+    except BideError:
+        return
+    if found is None or "stalls" not in found:
+        return
+    stalls: Json = found["stalls"]
+    limit, busy = stalls["limit_ms"], [one for one in stalls["over_limit"] if one["cpu_ms"] > stalls["limit_ms"]]
+    longest = f"the longest it was busy with one thing: {stalls['longest_ms']:g} ms ({stalls['longest_of']})"
+    if not busy:
+        yield Finding("ok", "stalls", longest)
+        return
+    worst = max(busy, key=lambda one: one["cpu_ms"])
+    text = f"{worst['what']} kept the daemon busy for {worst['cpu_ms']:g} ms; others waited ({limit:g} ms is what is allowed)"
+    yield Finding(
+        "warn", "stalls", text, "'bide daemon status --json' lists all of them; a fault of bide's: please report it"
     )
 
 
