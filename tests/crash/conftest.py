@@ -10,8 +10,21 @@ import pytest
 from tests.crash.killer import Killer
 from tests.crash.place import Place
 from tests.crash.producing import Gate, Producers
+from tests.crash.size import TIME, TORTURE
 
 HERE = Path(__file__).parent
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if TORTURE:
+        TIME.begin(len(session.items))
+
+
+def pytest_runtest_setup() -> None:
+    if TORTURE and not TIME.next():
+        pytest.skip("no time is left (TORTURE_SECONDS)")
+
+
 COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 

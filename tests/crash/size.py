@@ -6,8 +6,35 @@ import time
 from collections.abc import Iterator
 
 TORTURE = "BIDE_TORTURE" in os.environ
-SECONDS = float(os.environ.get("TORTURE_SECONDS", "600")) / 25
-"""What one test may take under torture; there are about as many that go on as long as they may."""
+SECONDS = float(os.environ.get("TORTURE_SECONDS", "600"))
+
+
+class Time:
+    """The time of a whole torture, shared out among its tests: what one of them leaves goes to those that follow."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + SECONDS
+        self._tests = 1
+        self._until = self._end
+
+    def begin(self, tests: int) -> None:
+        """Share out the time among so many tests, from now on."""
+        self._end = time.monotonic() + SECONDS
+        self._tests = tests
+
+    def next(self) -> bool:
+        """Begin the next test; False if there is no time for it."""
+        now = time.monotonic()
+        self._until = now + (self._end - now) / max(self._tests, 1)
+        self._tests -= 1
+        return now < self._end
+
+    def is_up(self) -> bool:
+        """Whether the test has had its share."""
+        return time.monotonic() > self._until
+
+
+TIME = Time()
 
 
 def rounds() -> Iterator[int]:
@@ -21,8 +48,7 @@ def points(total: int, sample: int) -> Iterator[int]:
 
 
 def _in_time(numbers: range | list[int]) -> Iterator[int]:
-    deadline = time.monotonic() + SECONDS
     for number in numbers:
         yield number
-        if TORTURE and time.monotonic() > deadline:
+        if TORTURE and TIME.is_up():
             return

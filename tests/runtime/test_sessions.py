@@ -15,6 +15,7 @@ from tests.support.patience import end_of, ended, eventually
 import bide
 from bide.api import Jobs
 from bide.model.errors import BadRequest, BideError, FolderNotFound, JobForgotten, JobNotFound, SessionNotFound
+from bide.runtime.core import now
 
 
 async def text(jobs: Jobs, session: str, code: str) -> str:
@@ -291,3 +292,8 @@ async def test_a_run_without_a_session_leaves_no_state_and_keeps_its_result(jobs
     ran = await jobs.run("echo ${LEFT-none}", deadline=timedelta(seconds=10))
     assert ran.out is not None
     assert ran.out.data == b"none\n"
+
+
+def test_stamps_are_whole_milliseconds() -> None:
+    """Stamps are stored so, and what is compared with a stored one must not be more precise."""
+    assert {now().microsecond % 1000 for _ in range(100)} == {0}

@@ -32,6 +32,7 @@ class Receiver:
         self.headers: list[dict[str, str]] = []
         self.raw: list[bytes] = []
         self.statuses: list[int] = []
+        self.location = ""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -42,6 +43,8 @@ class Receiver:
                 outer.headers.append({key.lower(): value for key, value in self.headers.items()})
                 self.send_response(outer.statuses.pop(0) if outer.statuses else 204)
                 self.send_header("Content-Length", "0")
+                if outer.location:
+                    self.send_header("Location", outer.location)
                 self.end_headers()
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's own
@@ -176,6 +179,15 @@ def slow() -> Iterator[Slow]:
     found = Slow()
     yield found
     found.close()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 199, 400, 500])
+def test_only_a_status_of_2xx_is_an_acceptance_and_no_redirect_is_followed(receiver: Receiver, status: int) -> None:
+    receiver.statuses = [status, 204]
+    receiver.location = receiver.url
+    assert webhook.post(receiver.url, "", "d", b"{}") != ""
+    assert len(receiver.bodies) == 1
+    assert webhook.post(receiver.url, "", "d", b"{}") == ""
 
 
 def test_a_webhook_that_hangs_is_given_up(slow: Slow) -> None:
