@@ -138,6 +138,8 @@ FACTS = {
     "cli": "claude",
     "failures": "5",
     "seconds": "60",
+    "door": "mcp",
+    "most": "100",
     "error": "refused",
     "cwd": "/x",
     "home": "/h",

@@ -75,6 +75,20 @@ async def test_its_time_limit_counts_and_its_idle_limit_does_not(jobs: Jobs, gat
     assert over.end.duration >= timedelta(seconds=1)
 
 
+async def test_its_idle_limit_begins_anew_when_it_goes_on(jobs: Jobs, gate: Gate) -> None:
+    idle, paused = timedelta(seconds=0.4), timedelta(seconds=0.6)
+    limits = Limits(idle=idle, grace=timedelta(milliseconds=100))
+    job = (await jobs.run(gate.wait, limits=limits, background=True)).job.id
+    await jobs.send(job, pause=True)
+    # Each wait for its output wakes its keeper, which then looks at the limits.
+    for _ in range(2):
+        assert (await jobs.wait([job], until=Until(log="never"), timeout=paused)).timed_out
+    await jobs.send(job, pause=False)
+    over = await end_of(jobs, job)
+    assert over.end.reason is Reason.IDLE
+    assert over.end.duration >= 2 * paused + idle
+
+
 async def test_a_stopped_program_is_not_taken_for_one_that_asks(local: Jobs) -> None:
     job = (await local.run("printf 'Name? '; read -r name", stdin=True, background=True)).job
     await local.wait([job.id], until=Until(input=True), timeout=LONG)

@@ -255,3 +255,19 @@ def test_of_many_requests_with_one_key_all_get_one_job(store: Store, make: Calla
         jobs = list(threads.map(insert, [make(key="k") for _ in range(16)]))
     assert len({job.id for job in jobs}) == 1
     assert store.counts() == {"queued": 1, "running": 0}
+
+
+@pytest.mark.parametrize(
+    ("lazy", "level"), [((True,), 1), ((False,), 2), ((True, False), 2), ((False, True), 2), ((True, False, True), 2)]
+)
+def test_a_commit_is_synced_unless_all_of_it_can_be_had_again(
+    writer: Writer, gate: threading.Event, lazy: tuple[bool, ...], level: int
+) -> None:
+    """1 is NORMAL, 2 is FULL: what the writes of one commit see."""
+
+    def see(connection: sqlite3.Connection) -> int:
+        return connection.execute("PRAGMA synchronous").fetchone()[0]
+
+    seen = [writer.submit(see, lazy=one) for one in lazy]
+    gate.set()
+    assert [one.result() for one in seen] == [level] * len(lazy)
