@@ -159,6 +159,14 @@ class Gate:
         self._sock.settimeout(0)
         self._resume()
 
+    def renew(self, sock: socket.socket) -> None:
+        """Accept from this socket instead; connections stay."""
+        self._loop.remove_reader(self._sock.fileno())
+        self._sock.close()
+        self._sock = sock
+        sock.settimeout(0)
+        self._resume()
+
     def _resume(self) -> None:
         self._loop.add_reader(self._sock.fileno(), self._accept)
 
@@ -292,11 +300,11 @@ async def admitting(
     limits: Limits,
     admit: Callable[[socket.socket, Guest], None],
     refuse: Callable[[socket.socket], None] = lambda _: None,
-) -> AsyncGenerator[None]:
+) -> AsyncGenerator[Gate]:
     """Admit connections while inside. The socket is closed at the end; connections are whoever admitted them's."""
     gate = Gate(sock, name, limits, admit, refuse)
     gate.open()
     try:
-        yield
+        yield gate
     finally:
         gate.close()

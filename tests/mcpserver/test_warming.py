@@ -11,6 +11,7 @@ from tests.support import homes
 from bide.cli.main import main
 from bide.client.start import MCP_SOCKET
 from bide.daemon.main import listening, serve_mcp
+from bide.daemon.sockets import SocketGuard
 from bide.runtime.local import LocalJobs
 
 
@@ -23,9 +24,11 @@ async def test_installing_bide_for_codex_has_its_opening_requests_answered(
         assert isinstance(jobs, LocalJobs)
         with listening(jobs, MCP_SOCKET) as sock:
             async with anyio.create_task_group() as group:
-                group.start_soon(serve_mcp, jobs, sock)
+                guard = SocketGuard(jobs.core.home, jobs.core.hub)
+                group.start_soon(serve_mcp, jobs, sock, guard)
                 assert await anyio.to_thread.run_sync(main, words) == 0
                 group.cancel_scope.cancel()
+            guard.close()
     (kept,) = home.glob("mcp-opening-*-core.json")
     answers = json.loads(kept.read_text())
     assert answers["initialize 2025-06-18"]["protocolVersion"] == "2025-06-18"

@@ -7,6 +7,7 @@ is 3 when no daemon runs.
 
 import os
 import select
+import time
 from importlib import import_module
 
 from bide.cli.exits import NOT_RUNNING, Usage
@@ -15,12 +16,13 @@ from bide.cli.units import parse_whole
 from bide.client.blocking import Exchange
 from bide.client.http1 import request
 from bide.client.patience import Gone
-from bide.client.start import SOCKET, try_connect
+from bide.client.start import SOCKET, daemon_pid, lock_pid, try_connect
 from bide.model.errors import DaemonUnavailable
 from bide.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _socket import socket
     from argparse import Namespace
 
     from bide.cli.parser import Parser
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 STOP_SECONDS = 30.0
 ANSWER_SECONDS = 5.0
+_LOOK_SECONDS = 0.02
 
 
 def configure(parser: "Parser") -> None:
@@ -56,7 +59,7 @@ def info(link: "Link") -> "Json | None":
 
     Raises DaemonUnavailable if one runs and does not answer.
     """
-    sock = try_connect(link.home)
+    sock = _connect(link.home)
     if sock is None:
         return None
     try:
@@ -71,14 +74,28 @@ def info(link: "Link") -> "Json | None":
     raise DaemonUnavailable(home=link.home, detail=_hangs(link.home))
 
 
+def _connect(home: str) -> "socket | None":
+    """A connection to the daemon; None if no daemon runs. One whose socket was deleted makes it anew within a second."""
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while True:
+        sock = try_connect(home)
+        pid = None if sock is not None else daemon_pid(home)
+        if pid is None:
+            return sock
+        if time.monotonic() > deadline:
+            detail = f"process {pid} serves it, and nobody listens at {os.path.join(home, SOCKET)}"
+            raise DaemonUnavailable(home=home, detail=f"{detail}; {_advice(pid)}")
+        time.sleep(_LOOK_SECONDS)
+
+
+def _advice(pid: int) -> str:
+    return f"'kill -9 {pid}' ends it and no job, and the next command starts another"
+
+
 def _hangs(home: str) -> str:
     """What is wrong with a daemon that does not answer, and what can be done: nothing depends on it."""
-    try:
-        with open(os.path.join(home, "lock"), encoding="ascii") as lock:
-            pid = int(lock.read())
-    except (OSError, ValueError):
-        pid = None
-    advice = f"; 'kill -9 {pid}' ends it and no job, and the next command starts another" if pid else ""
+    pid = lock_pid(home)
+    advice = f"; {_advice(pid)}" if pid else ""
     return f"it takes connections but has not answered for {ANSWER_SECONDS:.0f} s{advice}"
 
 

@@ -58,6 +58,25 @@ def _connect(sock: _socket.socket, home: str, name: str) -> None:
         os.close(folder)
 
 
+def lock_pid(home: str) -> int | None:
+    """The process that last took the home's lock; None if its file says nothing."""
+    try:
+        with open(os.path.join(home, "lock"), "rb") as lock:
+            return int(lock.read())
+    except (OSError, ValueError):
+        return None
+
+
+def daemon_pid(home: str) -> int | None:
+    """The daemon that serves the home, by its lock; None if none does. It may have no socket at this moment."""
+    pid = lock_pid(home)
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as words:
+            return pid if b"bide.daemon" in words.read().split(b"\0") else None
+    except OSError:
+        return None
+
+
 def prepare_home(home: str) -> None:
     """Make the home, with mode 0700, if it is not there."""
     try:

@@ -23,13 +23,15 @@ from bide import config, stalls
 from bide.api import Filter
 from bide.client.start import MCP_SOCKET, SOCKET
 from bide.daemon.mcpdoor import McpSocket
+from bide.daemon.sockets import SocketGuard
 from bide.daemon.webdoor import WebDoor
-from bide.gate import Limits
+from bide.gate import Gate, Limits
 from bide.keeper import launch
 from bide.model.errors import BideError, HomeBusy, InternalError
 from bide.model.times import stamp
 from bide.runtime.core import now
 from bide.runtime.local import LocalJobs, open_jobs
+from bide.runtime.notes import SOCKET as NOTES_SOCKET
 from bide.version import VERSION
 from bide.web.http import App, serving
 from bide.web.routes import Routes
@@ -160,9 +162,12 @@ def _log_to(home: str) -> None:
 async def _serve(home: str) -> None:
     async with open_jobs(home, reaper=True) as jobs:
         _log_to(home)
-        with anyio.CancelScope() as scope, listening(jobs, MCP_SOCKET) as mcp:
-            async with answering(jobs, scope.cancel), anyio.create_task_group() as group:
-                group.start_soon(serve_mcp, jobs, mcp)
+        guard = SocketGuard(jobs.core.home, jobs.core.hub)
+        with contextlib.closing(guard), anyio.CancelScope() as scope, listening(jobs, MCP_SOCKET) as mcp:
+            guard.guard(NOTES_SOCKET, jobs.core.keeping.renew_notes)
+            async with answering(jobs, scope.cancel) as gate, anyio.create_task_group() as group:
+                guard.guard(SOCKET, lambda: gate.renew(listening(jobs, SOCKET)))
+                group.start_soon(serve_mcp, jobs, mcp, guard)
                 log.info("serving %s, version %s, %d jobs taken up", home, VERSION, len(jobs.core.keeping.table.live))
                 _say({"ready": True, "pid": os.getpid()})
                 gc.freeze()
@@ -175,7 +180,7 @@ async def _serve(home: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator[None]:
+async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator[Gate]:
     """Answer on the home's socket; `stop` is for who asks us to."""
     started_at, home = now(), jobs.core.home
 
@@ -200,8 +205,8 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
         def door(peer: socket.socket) -> App | None:
             return routes if _is_our_user(peer) else None
 
-        async with serving(listening(jobs, SOCKET), SOCKET, door, _LIMITS):
-            yield
+        async with serving(listening(jobs, SOCKET), SOCKET, door, _LIMITS) as gate:
+            yield gate
 
 
 def listening(jobs: LocalJobs, name: str) -> socket.socket:
@@ -211,13 +216,13 @@ def listening(jobs: LocalJobs, name: str) -> socket.socket:
     return sock
 
 
-async def serve_mcp(jobs: LocalJobs, sock: socket.socket) -> None:
+async def serve_mcp(jobs: LocalJobs, sock: socket.socket, guard: SocketGuard) -> None:
     """Serve MCP clients that come to this socket, and over HTTP if that is set."""
     async with anyio.create_task_group() as group:
         door = McpSocket(jobs, jobs, jobs.core.settings, _is_our_user, group)
         if (port := jobs.core.settings.mcp.port) is not None:
             group.start_soon(door.serve_http, jobs.core.home.path, port)
-        await door.serve(sock)
+        await door.serve(sock, lambda gate: guard.guard(MCP_SOCKET, lambda: gate.renew(listening(jobs, MCP_SOCKET))))
 
 
 def _is_our_user(peer: socket.socket) -> bool:

@@ -16,7 +16,7 @@ from anyio.abc import SocketStream, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from bide.client.start import MCP_SOCKET
-from bide.gate import Guest, Limits, admitting
+from bide.gate import Gate, Guest, Limits, admitting
 from bide.model.errors import BadRequest, BideError
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class McpSocket:
         self._door: Door | None = None
         self._loading = anyio.Lock()
 
-    async def serve(self, sock: socket.socket) -> None:
-        """Serve the clients that come to this socket, for as long as the daemon lives."""
+    async def serve(self, sock: socket.socket, opened: Callable[[Gate], None]) -> None:
+        """Serve the clients that come to this socket, for as long as the daemon lives. `opened` is given its gate."""
 
         def admit(peer: socket.socket, guest: Guest) -> None:
             if self._allowed(peer):
@@ -65,7 +65,8 @@ class McpSocket:
                 guest.left()
                 peer.close()
 
-        async with admitting(sock, MCP_SOCKET, _LIMITS, admit):
+        async with admitting(sock, MCP_SOCKET, _LIMITS, admit) as gate:
+            opened(gate)
             await anyio.sleep_forever()
 
     async def _answer(self, peer: socket.socket, guest: Guest, scope: anyio.CancelScope) -> None:

@@ -25,6 +25,7 @@ class Home:
         self.quarantine: str = os.path.join(path, "quarantine")
         self.database: str = os.path.join(path, "bide.db")
         self.reserve: Reserve = Reserve(path)
+        self._bound: dict[str, tuple[int, int] | None] = {}
         try:
             self.reserve.with_room(self._open)
         except OSError as error:
@@ -83,7 +84,19 @@ class Home:
             raise HomeUnusable(home=self.path, detail=f"no socket can be made there ({error.strerror})") from error
         finally:
             os.umask(before)
+        self._bound[name] = self._identity(name)
         return sock
+
+    def has_socket(self, name: str) -> bool:
+        """Whether the file of a socket is the one that was bound."""
+        return self._identity(name) == self._bound.get(name)
+
+    def _identity(self, name: str) -> tuple[int, int] | None:
+        try:
+            found = os.lstat(os.path.join(self.path, name))
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def close(self) -> None:
         """Give the lock back."""

@@ -289,6 +289,22 @@ class Keeping(Moving):
 
     # All of them.
 
+    def renew_notes(self) -> None:
+        """Bind the socket for notes anew, and look at every job: notes sent meanwhile are lost."""
+        self._notes.renew()
+        for live in list(self.table.live.values()):
+            if not (live.ended or live.held):
+                self._look_at_all(live)
+        for bell in self.kills.values():
+            bell.ring()
+
+    def _look_at_all(self, live: Live) -> None:
+        self._hear(live, "started")
+        if live.keeper_fd >= 0:
+            folder.command(live.path, "adopt")
+        for what in ("stalled", "input", "output", "waiting", "ended"):
+            self._hear(live, what)
+
     def take_up(self, jobs: list[Job]) -> list[Live]:
         """Hold as active what was so when the last runtime ended; nothing is done about it yet."""
         for job in jobs:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from bide.runtime.home import Home
 from bide.runtime.hub import Hub
 
+SOCKET = "notify.sock"
 _NOTE_BYTES = 256
 _PASSED_BYTES = socket.CMSG_LEN(2 * array("i").itemsize)
 
@@ -18,16 +19,31 @@ class Notes:
 
     def __init__(self, home: Home, hub: Hub, noted: Callable[[str, str, list[int]], None]) -> None:
         """`noted(what, job, descriptors)` for every note, from now on."""
+        self._home = home
         self._hub = hub
         self._noted = noted
-        self._sock = home.bind("notify.sock", socket.SOCK_DGRAM)
-        hub.watch(self._sock.fileno(), self.read)
+        self._sock = self._bind()
+
+    def _bind(self) -> socket.socket:
+        sock = self._home.bind(SOCKET, socket.SOCK_DGRAM)
+        self._hub.watch(sock.fileno(), self.read)
+        return sock
+
+    def renew(self) -> None:
+        """Bind the socket anew, after its file was deleted. What was sent to the old one is read first."""
+        old, self._sock = self._sock, self._bind()
+        self._take(old)
+        self._hub.unwatch(old.fileno())
+        old.close()
 
     def read(self) -> None:
         """Take all notes that are there."""
+        self._take(self._sock)
+
+    def _take(self, sock: socket.socket) -> None:
         while True:
             try:
-                data, passed, _, _ = self._sock.recvmsg(_NOTE_BYTES, _PASSED_BYTES, socket.MSG_CMSG_CLOEXEC)
+                data, passed, _, _ = sock.recvmsg(_NOTE_BYTES, _PASSED_BYTES, socket.MSG_CMSG_CLOEXEC)
             except BlockingIOError:
                 return
             what, _, job = data.decode("ascii", "replace").partition(" ")

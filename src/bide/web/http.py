@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, unquote
 import anyio
 import httptools
 
-from bide.gate import Guest, Limits, admitting
+from bide.gate import Gate, Guest, Limits, admitting
 from bide.model import jsontext
 from bide.model.errors import TooManyConnections
 from bide.web.room import SMALL, Place, Room
@@ -339,7 +339,7 @@ class Connection(asyncio.BufferedProtocol):
 @contextlib.asynccontextmanager
 async def serving(
     sock: socket.socket, name: str, door: Door, limits: Limits, *, bytes_max: int = HEAD_MAX + BODY_MAX
-) -> AsyncGenerator[None]:
+) -> AsyncGenerator[Gate]:
     """Serve a listening socket while inside; it has a name for the log."""
     peers: set[Connection] = set()
     making: set[asyncio.Task[object]] = set()
@@ -361,8 +361,8 @@ async def serving(
         peer.send(whole(TooManyConnections(door=name, most=str(limits.most)).to_json(), 503))
 
     try:
-        async with admitting(sock, name, limits, admit, refuse):
-            yield
+        async with admitting(sock, name, limits, admit, refuse) as gate:
+            yield gate
     finally:
         with anyio.CancelScope(shield=True):
             if making:
