@@ -1,6 +1,7 @@
 """A client that does not wait for its servers has its opening answered from its very first start in a home."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -22,13 +23,12 @@ async def test_installing_bide_for_codex_has_its_opening_requests_answered(
     words = ["mcp", "install", "codex", "--home", str(home)]
     async with homes.local(home) as jobs:
         assert isinstance(jobs, LocalJobs)
-        with listening(jobs, MCP_SOCKET) as sock:
+        guard = SocketGuard(jobs.core.home, jobs.core.hub)
+        with listening(jobs, MCP_SOCKET) as sock, closing(guard):
             async with anyio.create_task_group() as group:
-                guard = SocketGuard(jobs.core.home, jobs.core.hub)
                 group.start_soon(serve_mcp, jobs, sock, guard)
                 assert await anyio.to_thread.run_sync(main, words) == 0
                 group.cancel_scope.cancel()
-            guard.close()
     (kept,) = home.glob("mcp-opening-*-core.json")
     answers = json.loads(kept.read_text())
     assert answers["initialize 2025-06-18"]["protocolVersion"] == "2025-06-18"

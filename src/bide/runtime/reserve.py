@@ -31,7 +31,7 @@ class Reserve:
         self._home = home
         self._folder = os.path.join(home, FOLDER)
         self._pieces: list[str] = []
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             self._pieces = sorted(os.listdir(self._folder))
 
     @property
