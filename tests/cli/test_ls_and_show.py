@@ -106,6 +106,13 @@ def test_the_details_are_readable(bide: Shell) -> None:
     assert page["used"].startswith("cpu ")
 
 
+def test_usage_that_is_not_known_is_not_shown_as_zero(bide: Shell) -> None:
+    job = bide.json("show", bide.json("run", "-c", "true")["job"]["id"])
+    unknown = {"usage": job["usage"] | dict.fromkeys(("cpu_ms", "memory_peak_bytes", "read_bytes", "written_bytes"))}
+    assert dict(details(job | unknown))["used"] == "unknown"
+    assert dict(details(job | unknown | {"phase": "running"}))["used"] == "not sampled yet"
+
+
 def test_of_a_lost_job_nobody_says_how_long_it_ran(bide: Shell) -> None:
     job = bide.json("show", bide.json("run", "-c", "true")["job"]["id"])
     page = dict(details(job | {"reason": "lost", "error": "nobody saw it", "taken_over": 1}))

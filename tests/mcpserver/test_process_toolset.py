@@ -16,6 +16,7 @@ from bide.mcpserver.toolsets.process.errors import Failure, error_data
 from bide.mcpserver.toolsets.process.manage import outcome
 from bide.model.job import Job, JobId, Spec
 from bide.model.phase import Descendant, End, Ended, Reason
+from bide.model.turn import Turn
 
 TOOLSET = "process"
 
@@ -270,6 +271,15 @@ async def test_182_agent_session_says_where_the_agent_may_work(jobs_here: Jobs, 
     assert (data["invocation_count"], data["processes"]) == (2, {"started": 1, "running": 0})
     assert data["resource_usage"]["memory_peak_bytes"] > 0
     assert abs((datetime.now().astimezone() - datetime.fromisoformat(data["connected_at"])).total_seconds()) < 30
+
+
+async def test_usage_that_is_not_known_is_null(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with agent(jobs_here, tmp_path, tools=("process", "core"), owner="alice") as ai:
+        turn = Turn(at=datetime.now().astimezone() + timedelta(hours=1))
+        job = (await jobs_here.run("true", owner="alice", background=True, turn=turn)).job.id
+        for data in (await ai.data("process.monitor", process_id=job), await ai.data("agent.session")):
+            assert set(data["resource_usage"].values()) == {None}
+        await ai.data("kill", jobs=[job])
 
 
 async def test_269_a_job_of_another_vocabulary_is_seen_in_the_words_of_this_one(

@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from tests.support import processes
 from tests.support.meters import MB, meter, said_ms, usage_of
 from tests.support.patience import LONG, end_of, ended, eventually
 
@@ -94,3 +95,12 @@ async def test_memory_that_forked_processes_share_counts_once(local: Jobs) -> No
     await local.kill(job, signal=signal.SIGKILL)
     usage = (await end_of(local, job)).end.usage
     assert 80 * MB < (usage.memory_peak_bytes or 0) < 160 * MB
+
+
+@needs_cgroups
+async def test_a_leader_that_ran_out_of_memory_takes_its_tree_along(local: Jobs) -> None:
+    script = f"sleep 1000 & echo $!; exec {meter('x = []' + chr(10) + 'while True: x.append(bytearray(1 << 20))')}"
+    ran = await local.run(script, limits=Limits(memory_bytes=60 * MB), deadline=LONG)
+    end = ended(ran.job).end
+    assert (end.reason, end.survivors) == (Reason.OOM, ())
+    assert not processes.is_alive(int((await local.read(ran.job.id)).data))

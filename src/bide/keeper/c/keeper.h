@@ -103,6 +103,8 @@ struct keeper {
     struct figures gone; /* part of it: by processes that are gone, without those that we reaped ourselves */
     i64 peak, memory;    /* the most memory that the tree was seen to hold, and what it holds */
     bool measured, sampled, from_cgroup; /* the figures mean something; there was a sample; a cgroup told the memory */
+    struct tree before;  /* the processes of the last sample */
+    i64 most_mapped;     /* the most of mapped files that one process was seen to hold */
     i64 sample_at, sample_gap, last_cpu, wait_at;
     i64 idle_cpu_seen;
     int processes;
@@ -179,6 +181,7 @@ void record_failure(const char *line);
 void record_live(void);
 void record_live_load(void);
 void record_end(void);
+bool ended_by_oom(void);
 void tell(int what);
 void tell_again(void);
 void tell_output(void);

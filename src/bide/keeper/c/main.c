@@ -142,11 +142,12 @@ static void on_leader_done(void) {
     if (k.report >= 0) read_report();
     if (k.replacing) k.aborted = !record_read_started();
     if (!k.ended && !k.spawn_errno && !k.aborted && k.leader) learn_status();
+    if (!k.ended && !k.kill.active && ended_by_oom()) kill_begin(SIGKILL, 0, "oom", "limit", ""); /* what the kernel left alive */
 }
 
 static bool drained(void) {
     bool stalled = false;
-    if (k.kill.active && k.reason[0]) return false; /* who ends a job ends its tree: the job is over when that is gone */
+    if (k.kill.active && (k.kill.hard || k.reason[0])) return false; /* if we end the job, it is over when its tree is gone */
     for (int i = 0; i < k.streams; i++) {
         if (k.stream[i].stalled) stalled = true;
         else if (!k.stream[i].eof && mono_ms() < k.drain_until) return false;

@@ -68,7 +68,7 @@ static void add(struct tree *tree, pid_t pid) {
     if (pid == getpid() || tree_find(tree, pid) || !proc_read(pid, &p) || p.state == 'X') return;
     if (p.state == 'Z' && p.threads < 2 && !tree->zombies) return; /* with more, only its first thread has ended */
     if (tree->n == tree->room) {
-        int room = tree->room ? tree->room * 2 : 16;
+        int room = tree->room ? tree->room * 2 : 4;
         struct proc *at = realloc(tree->at, (size_t)room * sizeof *at);
         if (!at) return;
         tree->at = at;

@@ -6,6 +6,8 @@
  * else reaps. Of these the last sample counts. */
 #include "keeper.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +18,11 @@
 
 enum { FIRST_GAP = 100, GAP_MIN = 1000, GAP_MAX = 16000, REST = 50, TEXT = 4096, SHARE_MIN = 1 << 20 };
 
-static struct tree before; /* the processes of the last sample */
-static i64 most_mapped;    /* the most of mapped files that one process was seen to hold */
+/* For functions with a large buffer: inlined, it would push what their caller calls onto more pages of the stack. */
+#define OUT_OF_LINE __attribute__((noinline))
 
 /* Reads bytes read and written so far. Returns how long the file was: reading our own counts as well. */
-static size_t read_io(const char *path, struct figures *into) {
+OUT_OF_LINE static size_t read_io(const char *path, struct figures *into) {
     char buffer[512];
     long long r = 0, w = 0;
     size_t n = slurp(path, buffer, sizeof buffer);
@@ -40,7 +42,7 @@ static i64 number_after(const char *text, const char *key) {
     return -1;
 }
 
-static i64 number_in(const char *path, const char *key) {
+OUT_OF_LINE static i64 number_in(const char *path, const char *key) {
     char buffer[1024];
     return path && slurp(path, buffer, sizeof buffer) ? number_after(buffer, key) : -1;
 }
@@ -75,7 +77,7 @@ struct figures usage_gone(void) {
 /* All figures, before those of their children: a child that is reaped in between is then missed rather than counted twice. */
 static void collect(struct tree *tree, bool thorough) {
     tree->zombies = true;
-    tree->known = &before;
+    tree->known = &k.before;
     tree_collect(tree, thorough);
     for (int i = 0; i < tree->n; i++) {
         struct proc *p = &tree->at[i];
@@ -95,13 +97,14 @@ static bool is_alive(const struct proc *p) { return p && p->state != 'Z'; }
 
 /* A process that is gone, and whose figures nobody took up. */
 static bool is_lost(const struct proc *p, const struct tree *now) {
-    const struct proc *was = tree_find(&before, p->parent);
+    const struct proc *was = tree_find(&k.before, p->parent);
     struct proc fresh;
+    if (kill(p->pid, 0) == 0 || errno != ESRCH) return false; /* it could not be read, for want of a descriptor say */
     if (was && is_alive(same(now, was))) /* its parent lives: did it wait for any child since? */
         return p->cpu_ticks > 0 && proc_read(was->pid, &fresh) && fresh.ticks == was->ticks &&
                fresh.waited_ticks == was->waited_ticks;
     if (!k.replacing || is_alive(tree_find(now, p->parent))) return false;
-    for (; was; was = tree_find(&before, was->parent))
+    for (; was; was = tree_find(&k.before, was->parent))
         if (is_alive(same(now, was))) return false; /* it may be among what that one waited for */
     return true;
 }
@@ -123,8 +126,8 @@ static bool leader_usage(struct rusage *ru, struct figures *into) {
 static void count(bool thorough) {
     struct tree now = {0};
     collect(&now, thorough);
-    for (int i = 0; i < before.n; i++)
-        if (!same(&now, &before.at[i]) && is_lost(&before.at[i], &now)) add(&k.gone, &before.at[i].used);
+    for (int i = 0; i < k.before.n; i++)
+        if (!same(&now, &k.before.at[i]) && is_lost(&k.before.at[i], &now)) add(&k.gone, &k.before.at[i].used);
     struct figures sum = usage_gone(), leader;
     struct rusage ru;
     if (leader_usage(&ru, &leader)) add(&sum, &leader);
@@ -136,8 +139,8 @@ static void count(bool thorough) {
     raise_to(&k.used.cpu_us, sum.cpu_us);
     raise_to(&k.used.read, sum.read);
     raise_to(&k.used.written, sum.written);
-    tree_free(&before);
-    before = now;
+    tree_free(&k.before);
+    k.before = now;
 }
 
 i64 tree_cpu_ticks(void) {
@@ -150,18 +153,18 @@ i64 tree_cpu_ticks(void) {
 }
 
 /* Memory of one process that is not page cache: anonymous and shared. */
-static i64 memory_of(const struct proc *p) {
+OUT_OF_LINE static i64 memory_of(const struct proc *p) {
     char path[48], buffer[TEXT];
     snprintf(path, sizeof path, "/proc/%d/status", p->pid);
     if (p->rss_pages == 0 || !slurp(path, buffer, sizeof buffer)) return 0;
     i64 anonymous = number_after(buffer, "RssAnon:"), shared = number_after(buffer, "RssShmem:");
     if (anonymous < 0) return p->rss_pages * sysconf(_SC_PAGESIZE);
-    raise_to(&most_mapped, number_after(buffer, "RssFile:") * 1024);
+    raise_to(&k.most_mapped, number_after(buffer, "RssFile:") * 1024);
     return (anonymous + shared) * 1024;
 }
 
 /* Its part of the memory that it shares with others; what it holds if the kernel does not say. */
-static i64 share_of(const struct proc *p, i64 held) {
+OUT_OF_LINE static i64 share_of(const struct proc *p, i64 held) {
     char path[48], buffer[TEXT];
     snprintf(path, sizeof path, "/proc/%d/smaps_rollup", p->pid);
     if (held < SHARE_MIN || !slurp(path, buffer, sizeof buffer)) return held;
@@ -171,7 +174,7 @@ static i64 share_of(const struct proc *p, i64 held) {
 
 static i64 tree_memory(void) {
     i64 sum = 0;
-    for (int i = 0; i < before.n; i++) sum += memory_of(&before.at[i]);
+    for (int i = 0; i < k.before.n; i++) sum += memory_of(&k.before.at[i]);
     return sum;
 }
 
@@ -180,13 +183,13 @@ static i64 tree_memory(void) {
 static i64 tree_shares(i64 sum) {
     i64 shares = 0;
     bool matters = sum > k.peak || (k.spec.memory_sampled && sum > k.spec.memory_sampled);
-    if (!matters || before.n < 2) return sum;
-    for (int i = 0; i < before.n; i++) shares += share_of(&before.at[i], memory_of(&before.at[i]));
+    if (!matters || k.before.n < 2) return sum;
+    for (int i = 0; i < k.before.n; i++) shares += share_of(&k.before.at[i], memory_of(&k.before.at[i]));
     return shares < sum ? shares : sum;
 }
 
 /* The same of the job's memory cgroup, which has its figures beside that of its peak; -1 if there is none. */
-static i64 cgroup_memory(void) {
+OUT_OF_LINE static i64 cgroup_memory(void) {
     const char *slash = k.spec.cg_peak ? strrchr(k.spec.cg_peak, '/') : NULL;
     char path[PATH_ROOM], buffer[TEXT];
     if (!slash || snprintf(path, sizeof path, "%.*s/memory.stat", (int)(slash - k.spec.cg_peak), k.spec.cg_peak) >= PATH_ROOM)
@@ -211,7 +214,7 @@ static void count_memory(void) {
 /* Looks at the tree; thoroughly, wherever its processes are. */
 void usage_sample(bool thorough) {
     i64 began = mono_ms();
-    count(thorough || (k.replacing && !before.at));
+    count(thorough || (k.replacing && !k.before.at));
     count_memory();
     k.sampled = k.measured = true;
     /* A tree at rest is looked at ever more seldom; a limit to watch keeps the pace. One that is slow to look at has rest. */
@@ -265,7 +268,7 @@ void usage_final(void) {
     getrusage(RUSAGE_CHILDREN, &reaped);
     i64 largest = reaped.ru_maxrss, most = number_in(k.spec.cg_peak, "");
     if (leader_usage(&leader, NULL) && leader.ru_maxrss > largest) largest = leader.ru_maxrss;
-    largest = largest * 1024 - most_mapped;
+    largest = largest * 1024 - k.most_mapped;
     raise_to(&k.peak, most > 0 && most < largest ? most : largest);
-    k.measured = k.measured || !k.replacing || before.n > 0;
+    k.measured = k.measured || !k.replacing || k.before.n > 0;
 }
