@@ -3,6 +3,7 @@
 import contextlib
 import signal
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -235,3 +236,11 @@ async def test_how_much_input_was_taken_is_told(jobs: Jobs, gate: Gate) -> None:
         return facts is not None and facts.input is not None and facts.input.taken == 1_000_000
 
     await eventually(all_taken)
+
+
+async def test_input_that_is_larger_than_a_request_arrives_whole(jobs: Jobs) -> None:
+    data = bytes(range(256)) * 4 * 1024 * 12
+    job = (await jobs.run("sha256sum; sha256sum >/dev/null", stdin=True, background=True)).job.id
+    await jobs.send(job, data=data, eof=True)
+    await jobs.wait([job])
+    assert (await jobs.read(job)).data.decode().split()[0] == sha256(data).hexdigest()

@@ -5,7 +5,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -90,17 +90,34 @@ def test_what_is_not_http_is_refused_and_harms_nobody(wire: socket.socket, daemo
     assert alive(daemon)
 
 
-def test_a_body_that_is_too_large_is_refused(wire: socket.socket, daemon: Path) -> None:
-    wire.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (BODY_MAX * 2))
-    block = bytes(1 << 20)
-    answer = b""
-    with suppress(BrokenPipeError, ConnectionResetError):
-        for _ in range(2 * BODY_MAX // len(block)):
-            wire.sendall(block)
-    with suppress(ConnectionResetError):
-        answer = rest(wire)
-    assert not answer or answer.startswith(b"HTTP/1.1 413 ")
-    assert alive(daemon)
+def test_a_request_that_is_too_large_is_told_so_and_the_connection_goes_on(http: Http) -> None:
+    values = json.dumps({"jobs": ["x"] * 60_000})
+    text = json.dumps({"command": "true", "background": True, "env": {"A": "," * 60_000}})
+    for method, path, body, status, sentence in (
+        ("POST", "/v1/jobs", bytes(3 * BODY_MAX), 413, f"at most {BODY_MAX} bytes"),
+        ("GET", "/v1/jobs?label=" + "x" * 1_000_000, None, 400, "at most 65536 bytes together"),
+        ("GET", "/v1/jobs?" + "a=1&" * 1000, None, 400, "at most 100 fields"),
+        ("POST", "/v1/wait", values, 400, "more than 50000 values"),
+        ("POST", "/v1/jobs", json.dumps({"command": "x" * 3_000_000}), 400, "at most 2097152 characters"),
+        ("POST", "/v1/wait", json.dumps({"jobs": "x" * 100_000}), 400, "field 'jobs' of 'wait' cannot be"),
+        ("POST", "/v1/jobs", text, 200, ""),
+    ):
+        http.request(method, path, body)
+        answer = http.getresponse()
+        said = answer.read().decode()
+        assert (answer.status, sentence in said) == (status, True), said[:200]
+        assert status == 200 or (len(said) < 1000 and json.loads(said)["error"]["code"] == "bad_request")
+    assert http.ask("GET", "/v1/daemon")[0] == 200
+
+
+def test_a_request_with_too_many_headers_is_told_so(http: Http) -> None:
+    http.putrequest("GET", "/v1/daemon")
+    for number in range(3000):
+        http.putheader("X-Same", f"value {number} that adds up")
+    http.endheaders()
+    answer = http.getresponse()
+    assert answer.status == 400
+    assert b"at most 65536 bytes together" in answer.read()
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff", b"[1]", b'"x"', b"nul", b'{"command": "\\ud800"}', b"[" * 100_000])

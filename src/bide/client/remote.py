@@ -41,6 +41,9 @@ from bide.model.times import left_ms, ms, stamp
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited, several
 
+_PIECE = 2 * 1024 * 1024
+"""What is sent to a job in one request: a request has at most 8 MiB."""
+
 
 class RemoteJobs:
     """Implements api.Jobs by asking the daemon. A daemon that dies meanwhile is started again and asked again."""
@@ -130,6 +133,9 @@ class RemoteJobs:
         pause: bool | None = None,
     ) -> Job:
         """See api.Jobs.send. Without `at` or `key` not asked again if the daemon dies meanwhile: it might then be sent twice."""
+        while len(data) > _PIECE and key is None:
+            await self.send(job, data=data[:_PIECE], at=at, pause=pause)
+            data, at, pause = data[_PIECE:], None if at is None else at + _PIECE, None
         body: Json = {"base64": base64.b64encode(data).decode(), "eof": eof, "signal": signal, "pause": pause}
         body |= {"at": at, "key": key}
         again = signal is None and (at is not None or key is not None)

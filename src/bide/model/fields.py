@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -64,7 +65,7 @@ def given(body: Mapping[str, object], kinds: Mapping[str, Kind], what: str) -> d
         if key not in kinds:
             raise BadRequest(detail=f"{what} has no field {key!r}; known are {', '.join(kinds)}")
         if value is not None and not kinds[key](value):
-            raise BadRequest(detail=f"field {key!r} of {what} cannot be {value!r}{_wanted(kinds[key])}")
+            raise BadRequest(detail=f"field {key!r} of {what} cannot be {reprlib.repr(value)}{_wanted(kinds[key])}")
     return {key: value for key, value in body.items() if value is not None}
 
 

@@ -16,6 +16,24 @@ _encode = Encoder().encode
 _decode = Decoder().decode
 
 
+VALUES_MOST = 50_000
+"""To read so many values takes 20 ms, in which nothing else is done."""
+
+
+def check_values(data: bytes | bytearray) -> None:
+    """Refuse a text with more values than can be read at once. Raises ValueError."""
+    if len(data) <= VALUES_MOST or _count(data) <= VALUES_MOST:
+        return
+    # It may be text that has commas.
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if plain.count(b'"') > 4 * VALUES_MOST or _count(b"".join(plain.split(b'"')[::2])) > VALUES_MOST:
+        raise ValueError(f"it has more than {VALUES_MOST} values, the most that one may have")
+
+
+def _count(data: bytes | bytearray) -> int:
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
+
+
 def encode(value: object) -> bytes:
     """Without spaces."""
     try:

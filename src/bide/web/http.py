@@ -22,12 +22,14 @@ import httptools
 from bide.gate import Gate, Guest, Limits, admitting
 from bide.model import jsontext
 from bide.model.errors import TooManyConnections
+from bide.model.jsontext import check_values
 from bide.web.room import SMALL, Place, Room
 
 log = logging.getLogger(__name__)
 
-BODY_MAX = 64 * 1024 * 1024
+BODY_MAX = 8 * 1024 * 1024
 HEAD_MAX = 64 * 1024
+_FIELDS_MAX = 100
 _RECEIVE = 64 * 1024
 """What arrives is read into one buffer per server and parsed at once: one made for each read costs more than reading."""
 _PHRASES = {
@@ -60,6 +62,9 @@ class HttpRequest:
     """By their names in lower case."""
     last: bool = False
     """The peer wants no other answer on this connection."""
+    fault: str = ""
+    """Why it is refused; then it is not here as a whole."""
+    status: int = 400
 
     @property
     def owner(self) -> str:
@@ -72,6 +77,7 @@ class HttpRequest:
 
     def json(self) -> dict[str, Any]:
         """The body as an object; an empty body is an empty one. Raises ValueError."""
+        check_values(self.body)
         try:
             value: object = jsontext.decode(self.body) if self.body else {}
         except RecursionError as error:
@@ -171,6 +177,7 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting: deque[HttpRequest] = deque()
         self._request = HttpRequest()
         self._url = b""
+        self._head_size = 0
         self._transport: asyncio.Transport | None = None
         self._made: asyncio.Transport | None = None
         """The same, also while it is being closed."""
@@ -270,16 +277,31 @@ class Connection(asyncio.BufferedProtocol):
         """The parser begins a request."""
         self._request = HttpRequest()
         self._url = b""
+        self._head_size = 0
         if self._task is None:
             self._guest.asks()
 
     def on_url(self, url: bytes) -> None:
         """The parser has a piece of the target."""
-        self._url += url
+        if self._fits_head(len(url)):
+            self._url += url
+
+    def _fits_head(self, size: int) -> bool:
+        """What is too large is not kept, and told when all of it has come: who is still sending would not hear it."""
+        self._head_size += size
+        if self._head_size > HEAD_MAX:
+            self._drop_request(size, f"the target and the headers of a request have at most {HEAD_MAX} bytes together")
+        return self._head_size <= HEAD_MAX
+
+    def _drop_request(self, size: int, fault: str, status: int = 400) -> None:
+        self._held -= size
+        self._request.fault, self._request.status = fault, status
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """The parser has a header. What is given twice is a list, but a request has one Host."""
         headers, name = self._request.headers, name.lower()
+        if not self._fits_head(len(name) + len(value)):
+            return
         if name not in headers:
             headers[name] = value
         elif name == b"host":
@@ -290,7 +312,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def on_body(self, body: bytes) -> None:
         """The parser has a piece of the body."""
-        self._request.body += body
+        if len(self._request.body) + len(body) > self._bytes_max - HEAD_MAX or self._request.status == 413:
+            self._held -= len(self._request.body)
+            self._request.body.clear()
+            self._drop_request(len(body), f"the body of a request has at most {self._bytes_max - HEAD_MAX} bytes", 413)
+        else:
+            self._request.body += body
 
     def on_message_complete(self) -> None:
         """The parser has a whole request."""
@@ -298,7 +325,10 @@ class Connection(asyncio.BufferedProtocol):
         request.method = self._parser.get_method().decode("ascii")
         request.path, _, query = self._url.decode("latin-1").partition("?")
         if query:
-            request.query = dict(parse_qsl(query, keep_blank_values=True))
+            try:
+                request.query = dict(parse_qsl(query, keep_blank_values=True, max_num_fields=_FIELDS_MAX))
+            except ValueError:
+                request.fault = f"the query of a request has at most {_FIELDS_MAX} fields"
         request.last = not self._parser.should_keep_alive()
         self._waiting.append(request)
 
@@ -310,7 +340,11 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _answer(self, request: HttpRequest) -> None:
         reply = Reply(self)
-        await self._app(request, reply)
+        if request.fault:
+            error = {"code": "bad_request", "message": request.fault, "facts": {"detail": request.fault}}
+            await reply.json({"error": error}, status=request.status)
+        else:
+            await self._app(request, reply)
         if (reply.streamed or request.last) and self._transport is not None:
             self._transport.close()
 
