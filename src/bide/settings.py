@@ -40,6 +40,13 @@ class QueueSettings(Struct, frozen=True):
     """How many jobs of each group may run at once."""
 
 
+class LimitSettings(Struct, frozen=True):
+    """What limits of memory, CPU and processes must be."""
+
+    required: bool = False
+    """Refuse a job with a limit that no control group can enforce."""
+
+
 class SessionSettings(Struct, frozen=True):
     """What sessions may hold."""
 
@@ -109,6 +116,7 @@ class Settings(Struct, frozen=True):
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
     questions: QuestionSettings = field(default_factory=QuestionSettings)
     llm: LlmSettings = field(default_factory=LlmSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
 
 
 def load(home: str) -> Settings:

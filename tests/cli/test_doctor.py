@@ -13,10 +13,11 @@ from tests.cli.stub import Stub
 from tests.support import homes
 
 from bide.cli.checks import home as home_checks
-from bide.cli.checks import machine
+from bide.cli.checks import limits, machine
 from bide.cli.checks.finding import Finding
 from bide.cli.checks.settings import check_settings
 from bide.client.blocking import Link
+from bide.keeper import groups
 from bide.version import VERSION
 
 
@@ -171,15 +172,58 @@ def test_kernels_that_can_fence_signals(abi: int, level: str) -> None:
     assert machine.check_landlock(abi).level == level
 
 
-def test_control_groups_of_both_kinds_are_found(tmp_path: Path) -> None:
-    unified = tmp_path / "two"
-    (unified / "mine").mkdir(parents=True)
-    (unified / "mine" / "cgroup.controllers").write_text("memory cpu pids\n")
-    (unified / "mine" / "cgroup.procs").touch()
-    assert machine.check_cgroups({"": "/mine"}, str(unified)).level == "ok"
-    (tmp_path / "one" / "memory" / "mine").mkdir(parents=True)
-    found = machine.check_cgroups({"memory": "/mine"}, str(tmp_path / "one"))
-    assert (found.level, found.text) == ("warn", "memory by cgroup v1, cpu by nothing, pids by sampling")
+def enforced(**by: str) -> dict[str, str]:
+    return {"memory": "cgroup v2", "cpu": "cgroup v2", "pids": "cgroup v2", "why": "", "advice": "", **by}
+
+
+def test_limits_that_hold_are_fine_and_others_are_a_warning_that_says_why() -> None:
+    assert limits.check_limits(enforced()).level == "ok"
+    loose = enforced(memory="cgroup v1", cpu="none", pids="sampled", why="it is read-only", advice="elsewhere")
+    found = limits.check_limits(loose)
+    assert (found.level, found.advice) == ("warn", "elsewhere")
+    assert found.text == "memory by cgroup v1, cpu by nothing, pids by sampling: it is read-only"
+    assert limits.check_limits({}).level == "warn"
+
+
+def test_what_doctor_says_of_limits_is_what_a_job_gets(alone: Shell) -> None:
+    ran = json.loads(alone("run", "--json", "--memory", "1G", "--cpus", "1", "--pids", "50", "--", "true").stdout)
+    asked = limits.place(Link(str(alone.home)))
+    assert ran["enforced"] == {name: asked[name] for name in ("memory", "cpu", "pids")}
+
+
+def test_without_a_daemon_doctor_says_what_its_jobs_would_get(tmp_path: Path) -> None:
+    found = limits.place(Link(str(tmp_path / "not" / "there")))
+    here = groups.find(str(tmp_path))
+    assert found == here.to_json()
+
+
+SESSION = "/user.slice/user-1000.slice/session-3.scope"
+DESKTOP = "/user.slice/user-1000.slice/user@1000.service/app.slice/vte.scope"
+
+
+@pytest.mark.parametrize(
+    ("group", "stays", "ends", "scoped", "said"),
+    [
+        (SESSION, True, False, True, "the daemon and all jobs go on after logout"),
+        ("/system.slice/bide-daemon-1.scope", True, True, True, "the daemon and all jobs go on after logout"),
+        (SESSION, True, True, True, "the daemon is in a login session, which may end with its processes"),
+        (SESSION, False, False, False, "the daemon and all jobs go on after logout"),
+        (SESSION, False, True, True, "logout ends the daemon and all jobs (KillUserProcesses=yes)"),
+    ],
+)
+def test_what_logout_does_to_jobs_is_said(group: str, stays: bool, ends: bool, scoped: bool, said: str) -> None:
+    found = limits.check_logout(group, stays=stays, ends=ends, scoped=scoped)
+    assert found.text == said
+    assert (found.level == "ok") == (said == "the daemon and all jobs go on after logout")
+
+
+def test_jobs_that_end_with_the_service_manager_are_a_warning_with_the_remedy() -> None:
+    limited = limits.check_logout(SESSION, stays=False, ends=False, scoped=True)
+    everything = limits.check_logout(DESKTOP, stays=False, ends=False, scoped=True)
+    assert "jobs with a limit of memory, CPU or processes end soon after your last logout" in limited.text
+    assert "the daemon and all jobs end with it" in everything.text
+    assert "loginctl enable-linger" in limited.advice
+    assert "loginctl enable-linger" in everything.advice
 
 
 def found_in(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> Finding:

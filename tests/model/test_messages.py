@@ -136,6 +136,8 @@ FACTS = {
     "how": "it was answered by me",
     "what": "pause",
     "cli": "claude",
+    "limits": "--memory",
+    "advice": "run bide elsewhere",
     "failures": "5",
     "seconds": "60",
     "door": "mcp",

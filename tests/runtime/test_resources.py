@@ -1,17 +1,22 @@
 """Memory, CPU and processes: by cgroup where there is one, else by what is said; and what a tree used."""
 
+import os
 import signal
 import sys
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.support import homes
 from tests.support.gates import Gate
-from tests.support.patience import LONG, ended, eventually
+from tests.support.patience import LONG, end_of, ended, eventually
 
 from bide import Job, Limits, Reason
 from bide.api import Jobs
-from bide.keeper import groups
+from bide.keeper import groups, hierarchy
+from bide.model.errors import LimitsUnavailable
+from bide.model.turn import Turn
+from bide.runtime.local import LocalJobs
 
 MB = 1024 * 1024
 GROWS = "x = []\nwhile True: x.append(bytearray(1 << 20))"
@@ -26,13 +31,18 @@ def enforced(job: Job) -> dict[str, str]:
     return dict(job.spec.enforced)
 
 
+def nowhere(_home: str) -> groups.Place:
+    return groups.Place({}, "there is none", "get one")
+
+
 @pytest.fixture
 def no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine without cgroups that we may use."""
-    monkeypatch.setattr(groups, "bases", dict[str, groups.Base])
+    monkeypatch.setattr(groups, "find", nowhere)
 
 
-needs_cgroups = pytest.mark.skipif("memory" not in groups.bases(), reason="no cgroup to make groups in")
+needs_v1 = pytest.mark.skipif("cpu" not in hierarchy.v1_bases(), reason="no cgroup v1 to leave")
+needs_cgroups = pytest.mark.skipif("memory" not in groups.find("/").bases, reason="no cgroup to make groups in")
 
 
 @needs_cgroups
@@ -61,15 +71,17 @@ async def test_a_child_over_the_limit_ends_the_whole_job_as_oom(local: Jobs) -> 
 
 
 @needs_cgroups
-async def test_a_job_below_its_memory_limit_is_left_alone_and_its_group_is_removed(local: Jobs) -> None:
+async def test_a_job_below_its_memory_limit_is_left_alone_and_its_group_is_removed(local: LocalJobs) -> None:
     limits = Limits(memory_bytes=256 * MB, cpus=2, pids=50)
     ran = await local.run(python("x = bytearray(50 << 20); print(len(x))"), limits=limits)
     assert ended(ran.job).end.success
     peak = ended(ran.job).end.usage.memory_peak_bytes
     assert peak is not None
     assert 50 * MB <= peak < 80 * MB
-    made = [Path(base.path, f"bide-{ran.job.id}") for base in groups.bases().values()]
-    await eventually(lambda: not any(path.exists() for path in made))
+    home = groups.name_of(str(local.core.home.path))
+    made = [base.within(home).path for base in hierarchy.v1_bases().values()]
+    assert made
+    await eventually(lambda: not any(map(os.path.exists, made)))
 
 
 @needs_cgroups
@@ -89,6 +101,93 @@ async def test_a_pids_limit_makes_fork_fail(local: Jobs) -> None:
     assert ran.out is not None
     assert ran.out.data == b"4 11\n", ended(ran.job)
     await local.kill(ran.job.id, signal=signal.SIGKILL)
+
+
+LEAVE = "open('{}/cgroup.procs', 'w').write('0'); "
+
+
+def outside(name: str) -> str:
+    """Python code with which a job leaves its group."""
+    return LEAVE.format(hierarchy.v1_bases()[name].path)
+
+
+@pytest.mark.root
+@needs_v1
+async def test_a_job_that_leaves_its_memory_group_is_sampled_and_the_answer_says_so(jobs: Jobs) -> None:
+    limits = Limits(memory_bytes=40 * MB, pids=50)
+    ran = await jobs.run(python(outside("memory") + HOLDS), limits=limits, deadline=LONG)
+    end = ended(ran.job).end
+    assert (end.reason, end.by, end.escaped) == (Reason.OOM, "limit", ("memory",))
+    assert ran.job.enforced == {"memory": "sampled", "pids": "cgroup v1"}
+    assert end.usage.memory_source == "sampled"
+    assert end.usage.memory_peak_bytes > 80 * MB
+    assert (await jobs.get(ran.job.id)).enforced == ran.job.enforced
+    expected = f"it went over its memory limit of {40 * MB} bytes (sampled, since a process left its control group)"
+    assert end.error == expected
+
+
+@pytest.mark.root
+@needs_v1
+async def test_a_running_job_that_has_left_a_group_says_which_limits_are_loose(jobs: Jobs, gate: Gate) -> None:
+    program = f"{outside('cpu')}import subprocess; subprocess.run({gate.wait!r}, shell=True)"
+    job = (await jobs.run(python(program), limits=Limits(cpus=2, pids=50), background=True)).job.id
+
+    async def escaped() -> bool:
+        return (await jobs.get(job)).enforced == {"cpu": "none", "pids": "cgroup v1"}
+
+    while not await escaped():
+        await jobs.wait([job], timeout=timedelta(seconds=0.1))
+    gate.open()
+    assert (await end_of(jobs, job)).end.escaped == ("cpu",)
+
+
+@needs_cgroups
+async def test_a_job_that_stays_in_its_groups_is_not_said_to_have_left(jobs: Jobs) -> None:
+    script = "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.2 & sleep 0.3; true); done"
+    ran = await jobs.run(script, limits=Limits(memory_bytes=256 * MB, cpus=2, pids=50))
+    assert ended(ran.job).end.escaped == ()
+    assert set(ran.job.enforced) == {"memory", "cpu", "pids"}
+
+
+@needs_cgroups
+async def test_limits_that_hold_are_accepted_where_they_are_required(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("limits.required = true\n")
+    async with homes.local(home) as jobs:
+        assert ended((await jobs.run("true", limits=Limits(memory_bytes=256 * MB))).job).end.success
+
+
+@pytest.mark.usefixtures("no_groups")
+async def test_a_limit_that_cannot_be_enforced_is_refused_where_limits_are_required(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("limits.required = true\n")
+    async with homes.local(home) as jobs:
+        assert ended((await jobs.run("true")).job).end.success
+        with pytest.raises(LimitsUnavailable) as refused:
+            await jobs.run("true", limits=Limits(memory_bytes=256 * MB, cpus=1))
+        assert str(refused.value) == (
+            "--memory and --cpus cannot be enforced here (there is none), and the setting limits.required refuses such "
+            "jobs; get one, or leave the limit out"
+        )
+        assert len((await jobs.list()).jobs) == 1
+
+
+async def test_a_queued_job_whose_group_cannot_be_made_again_is_sampled(
+    home: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restart of the machine, or of the user's service manager, removes groups."""
+    async with homes.local(home) as jobs:
+        first = (await jobs.run(gate.wait, background=True)).job.id
+        limits = Limits(memory_bytes=40 * MB, pids=50)
+        turn = Turn(after=(first,))
+        second = (await jobs.run(python(HOLDS), limits=limits, turn=turn, background=True)).job
+        assert isinstance(jobs, LocalJobs)
+        jobs.core.keeping.groups.forget()
+        monkeypatch.setattr(groups, "find", nowhere)
+        gate.open()
+        end = (await end_of(jobs, second.id)).end
+        assert end.reason is Reason.OOM
+        assert (await jobs.get(second.id)).enforced == {"memory": "sampled", "pids": "sampled"}
 
 
 @pytest.mark.usefixtures("no_groups")

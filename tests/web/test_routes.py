@@ -16,7 +16,7 @@ from bide.web.routes import ROUTES, STATUSES
 JOB_FIELDS = (
     "id name kind phase exit_code signal reason by label owner session started_at ended_at duration_ms usage "
     "command argv cwd stdin pty merge fence limits enforced key created_at pid waiting alive input stalled status error errno "
-    "output missing_bytes taken_over survivors background turn lifetime ttl_ms service parent fingerprint paused queue "
+    "output missing_bytes taken_over escaped survivors background turn lifetime ttl_ms service parent fingerprint paused queue "
     "ports ready ready_at successor gave_up seen output_dropped_at notify ask"
 )
 

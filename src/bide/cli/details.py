@@ -98,9 +98,16 @@ def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":
     if job["taken_over"]:
         count = job["taken_over"]
         yield "keeper", f"replaced {'once' if count == 1 else f'{count} times'}"
+    if job["escaped"]:
+        yield "escaped", f"a process left the job's control group: {_after_escape(job)}"
     lost = missing(job)
     if lost:
         yield "missing", lost
+
+
+def _after_escape(job: "Json") -> str:
+    since = {"sampled": "sampled since", "none": "not limited since"}
+    return ", ".join(f"{name} is {since.get(job['enforced'].get(name), '')}" for name in job["escaped"])
 
 
 def _times(job: "Json") -> "Iterator[tuple[str, str]]":

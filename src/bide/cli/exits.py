@@ -22,6 +22,7 @@ STATUS_OF_CODE = {
     "question_not_found": 97,
     "question_closed": 98,
     "queue_full": 98,
+    "limits_unavailable": 98,
     "cli_resting": 98,
     "name_in_use": 98,
     "job_queued": 98,

@@ -200,7 +200,15 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
         }
 
     async with WebDoor(jobs) as web:
-        routes = Routes(jobs, jobs, info=info, end_jobs=lambda: _kill_all(jobs), stop=stop, web=web.address)
+        routes = Routes(
+            jobs,
+            jobs,
+            info=info,
+            limits=lambda: jobs.core.keeping.groups.place().to_json(),
+            end_jobs=lambda: _kill_all(jobs),
+            stop=stop,
+            web=web.address,
+        )
 
         def door(peer: socket.socket) -> App | None:
             return routes if _is_our_user(peer) else None

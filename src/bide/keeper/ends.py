@@ -49,6 +49,7 @@ def ended(job: Job, record: dict[str, Any]) -> Ended:
         err=Kept(record["err_head"], record["err_size"]),
         missing_bytes=record["missing"],
         taken_over=record["taken_over"],
+        escaped=escaped(record),
         survivors=descendants_from_json(record.get("left")),
     )
     if job.spec.kind == task.NAME:
@@ -60,6 +61,15 @@ def ended(job: Job, record: dict[str, Any]) -> Ended:
 def _text(written: str) -> str:
     """What the keeper wrote, which escapes bytes and not characters, and may have cut the last one."""
     return written.encode("latin-1", "ignore").decode("utf-8", "ignore")
+
+
+_ESCAPED = {"memory": 1, "cpu": 2, "pids": 4}
+
+
+def escaped(record: dict[str, Any]) -> tuple[str, ...]:
+    """The limits whose control group a process of the job has left, from the keeper's page or its end record."""
+    bits = int(record.get("escaped", 0))
+    return tuple(name for name, bit in _ESCAPED.items() if bits & bit)
 
 
 def usage(record: dict[str, Any], *, live: bool = False) -> Usage:
@@ -122,6 +132,8 @@ def _sentence(job: Job, reason: Reason, record: dict[str, Any]) -> str:
     if reason is Reason.EXITED:
         return ""
     limits, how = job.spec.limits, dict(job.spec.enforced).get("memory", "")
+    if "memory" in escaped(record):
+        how = "sampled, since a process left its control group"
     timeout, idle = limits.timeout or timedelta(0), limits.idle or timedelta(0)
     sentences = {
         Reason.SPAWN_FAILED: lambda: _spawn_sentence(job, record),

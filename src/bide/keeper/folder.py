@@ -125,6 +125,8 @@ def _spec(job: Job, orders: Orders) -> bytes:
         f"cap_kills={limits.on_output_cap == 'kill':d}",
         f"memory_sampled={limits.memory_bytes if 'memory' in sampled else 0}",
         f"pids_sampled={limits.pids if 'pids' in sampled else 0}",
+        f"memory_limit={limits.memory_bytes or 0}",
+        f"pids_limit={limits.pids or 0}",
     ]
     for key, values in orders.groups.items():
         parts += [f"{key}={value}" for value in values]
@@ -133,6 +135,16 @@ def _spec(job: Job, orders: Orders) -> bytes:
         parts += (f"{key}={len(values)}", *values)
     first = f"v=1\0marker={MARKER}={job.id}\0boot={orders.boot}\0job=".encode()
     return first + jsontext.encode(job_to_json(job)) + b"\0" + os.fsencode("\0".join(parts)) + b"\0"
+
+
+def with_groups(spec: bytes, groups: Mapping[str, Sequence[str]], keys: Sequence[str]) -> bytes:
+    """A spec with these orders in place of those that have one of the keys."""
+    parts = spec.split(b"\0")
+    at = next((at for at, part in enumerate(parts) if part.startswith(b"starter=")), len(parts) - 1)
+    dropped = tuple(key.encode() + b"=" for key in keys)
+    kept = [part for part in parts[:at] if not part.startswith(dropped)]
+    added = [os.fsencode(f"{key}={value}") for key, values in groups.items() for value in values]
+    return b"\0".join([*kept, *added, *parts[at:]])
 
 
 def _ms(duration: timedelta | None) -> int:

@@ -1,33 +1,50 @@
 """Control groups: one per job that has a memory, CPU or process limit, where the kernel and our rights allow it.
 
-Per controller: cgroup v2 if it is there, else v1, else the stated fallback.
+Per controller: cgroup v2 if it is there, else v1, else the stated fallback. What a job is told, what `limits.required` asks
+and what `bide doctor` shows all come from `Groups.place`. Each home has a folder of its own for its groups, so none touches
+another's.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import time
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 
 from msgspec import Struct
 
-from bide.model.limits import Limits
+from bide.keeper import hierarchy, systemd
+from bide.keeper.hierarchy import CONTROLLERS, Base, Unavailable
+from bide.keeper.launch import Nursery
+from bide.model.limits import FALLBACK, Limits
 
-CONTROLLERS = ("memory", "cpu", "pids")
-FALLBACK = {"memory": "sampled", "cpu": "none", "pids": "sampled"}
 _PERIOD_US = 100_000
-_PREFIX = "bide-"
-_FRESH_SECONDS = 60.0
+_KEEPERS = "keepers"
+"""The group of a scope that keepers are in."""
+_TRIES = 3
+_UNDELEGATED = "as root: systemctl edit user@.service, with [Service] Delegate=pids memory cpu; then log in again"
+_OUT_OF_SCOPES = "as root: loginctl enable-linger {user}; or log in by ssh or at a desktop rather than by su"
 
 
-class Base(Struct, frozen=True):
-    """The folder under which groups with this controller can be made."""
+class Place(Struct, frozen=True):
+    """Where the groups of a home are made, per controller; for those that are missing, why, and what would help."""
 
-    version: int
-    path: str
+    bases: dict[str, Base]
+    why: str = ""
+    advice: str = ""
+    nursery: Nursery | None = None
+    """Keepers that it makes can put their jobs into these groups; with `None` every keeper can."""
+
+    def enforced(self, name: str) -> str:
+        """What enforces a limit: `memory`, `cpu` or `pids`."""
+        base = self.bases.get(name)
+        return FALLBACK[name] if base is None else f"cgroup v{base.version}"
+
+    def to_json(self) -> dict[str, str]:
+        """What `bide doctor` shows."""
+        return {name: self.enforced(name) for name in CONTROLLERS} | {"why": self.why, "advice": self.advice}
 
 
 @dataclass(slots=True)
@@ -38,131 +55,193 @@ class Group:
     orders: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
 
-def _own_paths() -> dict[str, str]:
-    """This process's own group per controller; '' is the v2 hierarchy."""
-    paths: dict[str, str] = {}
-    with open("/proc/self/cgroup", encoding="utf-8") as file:
-        for line in file:
-            _, names, path = line.rstrip("\n").split(":", 2)
-            for name in names.split(","):
-                paths[name] = path
-    return paths
+ORDERS = ("join", "remove", "inside", "loose", "cg_oom", "cg_peak", "cg_event")
+"""The keys of a group's orders."""
 
 
-def _mounts() -> Iterator[tuple[str, str, set[str]]]:
-    with open("/proc/self/mounts", encoding="utf-8") as file:
-        for line in file:
-            _, point, kind, options, *_ = line.split()
-            if kind in ("cgroup", "cgroup2"):
-                yield kind, point, set(options.split(","))
+def needed(limits: Limits) -> bool:
+    """Tell whether a job with these limits is put into a group."""
+    return not (limits.memory_bytes is None and limits.cpus is None and limits.pids is None)
 
 
-@cache
-def bases() -> dict[str, Base]:
-    """Where groups can be made, per controller, found once."""
-    found: dict[str, Base] = {}
+def name_of(home: str) -> str:
+    """A name for the folder of a home's groups that no other home on this machine has. Raises OSError."""
+    found = os.stat(home)
+    return f"bide-{found.st_dev:x}-{found.st_ino:x}"
+
+
+def find(home: str) -> Place:
+    """Find, or have made, the place for the groups of a home."""
+    bases: dict[str, Base] = {}
+    why = advice = ""
+    nursery = None
     try:
-        own, mounts = _own_paths(), list(_mounts())
-    except OSError:
-        return found
-    for kind, point, options in mounts:
-        if kind == "cgroup2":
-            path = point + own.get("", "/").rstrip("/")
-            for name in _unified_controllers(path):
-                found[name] = Base(2, path)
-        else:
-            for name in CONTROLLERS:
-                path = point + own.get(name, "/").rstrip("/")
-                if name in options and name not in found and os.access(path or point, os.W_OK):
-                    found[name] = Base(1, path)
-    return found
+        base, names, nursery = _unified(home)
+        bases |= dict.fromkeys(names, base)
+        if missing := [name for name in CONTROLLERS if name not in names]:
+            why = f"cgroup v2 has no {' and no '.join(missing)} controller here"
+            advice = _UNDELEGATED if nursery is not None and os.geteuid() != 0 else ""
+    except Unavailable as error:
+        why, advice = str(error), error.advice
+    for name, base in hierarchy.v1_bases().items():
+        bases.setdefault(name, base.within(name_of(home)))
+    missing = [name for name in CONTROLLERS if name not in bases]
+    return Place(bases, why if missing else "", advice if missing else "", nursery)
 
 
-def _unified_controllers(path: str) -> list[str]:
-    """The controllers that children of this v2 group can have, switched on if that is allowed."""
+def _unified(home: str) -> tuple[Base, tuple[str, ...], Nursery | None]:
+    mount = hierarchy.unified()
+    own = hierarchy.own_unified(mount)
+    if not systemd.is_running():
+        base, names = hierarchy.open_nearest(own)
+        return base.within(name_of(home)), names, None
+    if hierarchy.is_delegated(own):
+        with contextlib.suppress(Unavailable):
+            return own.within(name_of(home)), hierarchy.open_own(own), None
+    return _scope(mount, home)
+
+
+def _scope(mount: hierarchy.Mount, home: str) -> tuple[Base, tuple[str, ...], Nursery]:
+    """A scope of the service manager: only processes that it put there can be moved to groups in it, so one forks keepers."""
+    manager = systemd.manager()
+    if manager is None:
+        user = systemd.user_name()
+        raise Unavailable(f"no service manager runs for user {user}", _OUT_OF_SCOPES.format(user=user))
+    nursery = Nursery()
     try:
-        with open(f"{path}/cgroup.controllers", encoding="ascii") as file:
-            wanted = [name for name in CONTROLLERS if name in file.read().split()]
-        if not wanted or not os.access(path, os.W_OK):
-            return []
-        switch = f"{path}/cgroup.subtree_control"
-        with open(switch, encoding="ascii") as file:
-            on = file.read().split()
-        missing = [name for name in wanted if name not in on]
-        if missing:
-            # v2 allows no processes beside child groups with controllers: this process moves to a leaf of its own.
-            leaf = f"{path}/{_PREFIX}daemon"
-            os.makedirs(leaf, exist_ok=True)
-            _put(f"{leaf}/cgroup.procs", str(os.getpid()))
-            _put(switch, " ".join(f"+{name}" for name in missing))
-    except OSError:
-        return []
-    return wanted
+        nursery.open()
+        shown = systemd.start_scope(manager, "jobs", f"jobs of bide in {home}", nursery.pid)
+        base, names = _settled(mount.at(shown))
+    except Unavailable:
+        nursery.close()
+        raise
+    except OSError as error:
+        nursery.close()
+        raise Unavailable(f"the service manager starts no scope ({error})") from error
+    return base, names, nursery
 
 
-def _put(path: str, value: str) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(fd, value.encode())
-    finally:
-        os.close(fd)
+def _settled(scope: Base | None) -> tuple[Base, tuple[str, ...]]:
+    """Make a scope ready for the groups of jobs: its process goes to a group of its own."""
+    if scope is None:
+        raise Unavailable("the service manager's scope is not below what is mounted")
+    hierarchy.clear(scope, _KEEPERS)
+    return Base(2, scope.path, scope.shown, shared=False), hierarchy.enable(scope)
 
 
-def make(job: str, limits: Limits) -> Group:
-    """Set up what these limits need; what cannot be had is enforced by its fallback, and says so."""
-    group = Group()
-    wanted = {"memory": limits.memory_bytes, "cpu": limits.cpus, "pids": limits.pids}
-    for name, value in wanted.items():
-        if value is None:
-            continue
-        base = bases().get(name)
-        try:
-            if base is None:
-                raise FileNotFoundError(name)
-            _limit(group, base, name, job, value)
-            group.enforced[name] = f"cgroup v{base.version}"
-        except OSError:
-            group.enforced[name] = FALLBACK[name]
-    return group
+class Groups:
+    """The groups of one home's jobs."""
 
+    def __init__(self, home: str) -> None:
+        """Nothing is looked for before it is needed."""
+        self._home = home
+        self._place: Place | None = None
+        self._lock = threading.Lock()
+        self._made: set[str] = set()
+        """Jobs that have groups in this place."""
 
-def _limit(group: Group, base: Base, name: str, job: str, value: float) -> None:
-    path = f"{base.path}/{_PREFIX}{job}"
-    os.makedirs(path, exist_ok=True)
-    for file, text in _settings(base.version, name, value):
-        _put(f"{path}/{file}", text)
-    _add(group, "join", f"{path}/cgroup.procs")
-    _add(group, "remove", path)
-    if name != "memory":
-        return
-    if base.version == 2:
-        with contextlib.suppress(OSError):
-            _put(f"{path}/memory.oom.group", "1")
-        _add(group, "cg_oom", f"{path}/memory.events")
-        _add(group, "cg_peak", f"{path}/memory.peak")
-    else:
-        _add(group, "cg_oom", f"{path}/memory.oom_control")
-        _add(group, "cg_peak", f"{path}/memory.max_usage_in_bytes")
-        _add(group, "cg_event", f"{path}/cgroup.event_control")
+    def place(self) -> Place:
+        """The place of the groups, found or made when first needed, and again if its scope is gone. Callable in any thread."""
+        with self._lock:
+            if not self.known or self._place is None:
+                self._made.clear()
+                self._place = find(self._home)
+            return self._place
 
+    def forget(self) -> None:
+        """Look for a place anew when one is needed next."""
+        with self._lock:
+            self._place = None
+            self._made.clear()
 
-def _settings(version: int, name: str, value: float) -> list[tuple[str, str]]:
-    quota = str(max(int(value * _PERIOD_US), 1000))
-    table = {
-        (2, "memory"): [("memory.max", str(int(value)))],
-        (1, "memory"): [("memory.limit_in_bytes", str(int(value)))],
-        (2, "cpu"): [("cpu.max", f"{quota} {_PERIOD_US}")],
-        (1, "cpu"): [("cpu.cfs_period_us", str(_PERIOD_US)), ("cpu.cfs_quota_us", quota)],
-        (2, "pids"): [("pids.max", str(int(value)))],
-        (1, "pids"): [("pids.max", str(int(value)))],
-    }
-    return table[version, name]
+    @staticmethod
+    def _is_there(place: Place) -> bool:
+        """Tell whether its scope still is: it ends with its last process, or when somebody stops it."""
+        if place.nursery is None:
+            return True
+        return place.nursery.fileno() >= 0 and all(os.path.isdir(base.path) for base in place.bases.values())
 
+    @property
+    def known(self) -> bool:
+        """Whether `place` answers at once."""
+        return self._place is not None and self._is_there(self._place)
 
-def _add(group: Group, key: str, value: str) -> None:
-    values = group.orders.setdefault(key, [])
-    if value not in values:
-        values.append(value)
+    @property
+    def scoped(self) -> bool:
+        """Whether only keepers of the scope's own nursery can put jobs into groups."""
+        return self._place is not None and self._place.nursery is not None
+
+    def nursery(self) -> Nursery:
+        """The nursery in the scope. Raises OSError if there is none any more."""
+        nursery = self.place().nursery
+        if nursery is None:
+            raise ConnectionError("there is no scope for jobs any more")
+        return nursery
+
+    def has(self, job: str) -> bool:
+        """Tell whether the groups of this job are in the place that is in use."""
+        return job in self._made and self.known
+
+    def make(self, job: str, limits: Limits) -> Group:
+        """Set up what these limits need; what cannot be had is enforced by its fallback, and says so."""
+        group = Group()
+        if not needed(limits):
+            return group
+        place = self.place()
+        for name, value in _values(limits):
+            base = place.bases.get(name)
+            group.enforced[name] = place.enforced(name)
+            try:
+                if base is not None:
+                    _limit(group, base, name, job, value)
+            except OSError:
+                group.enforced[name] = FALLBACK[name]
+        _stay_inside(group, place, job)
+        self._made.add(job)
+        return group
+
+    def make_again(self, job: str, limits: Limits, enforced: dict[str, str]) -> dict[str, list[str]]:
+        """Orders for groups like those that a job was given, where a restart or a logout may have removed them."""
+        told = {name: how for name, how in enforced.items() if how not in FALLBACK.values()}
+        group = self.make(job, _only(limits, told))
+        if loose := [name for name in told if not group.enforced[name].startswith("cgroup")]:
+            group.orders["loose"] = [",".join(loose)]
+        return group.orders
+
+    def remove(self, job: str) -> None:
+        """Remove the groups of a job that waited for its turn and was never started."""
+        self._made.discard(job)
+        if self._place is not None:
+            for base in self._place.bases.values():
+                with contextlib.suppress(OSError):
+                    os.rmdir(f"{base.path}/{job}")
+
+    def sweep(self, active: set[str]) -> None:
+        """Remove the empty groups of this home that no active job has; one still in use cannot be removed and stays."""
+        for folder in self._left():
+            with contextlib.suppress(OSError):
+                for name in os.listdir(folder):
+                    if name not in active:
+                        with contextlib.suppress(OSError):
+                            os.rmdir(f"{folder}/{name}")
+                os.rmdir(folder)
+
+    def _left(self) -> Iterator[str]:
+        """Folders that an earlier runtime of this home may have left; systemd removes its scopes itself."""
+        name = name_of(self._home)
+        for base in hierarchy.v1_bases().values():
+            yield f"{base.path}/{name}"
+        with contextlib.suppress(Unavailable):
+            for base in hierarchy.above(hierarchy.own_unified(hierarchy.unified())):
+                yield f"{base.path}/{name}"
+
+    def close(self) -> None:
+        """Remove the folder of this home, if no group is in it."""
+        if self._place is not None:
+            for base in self._place.bases.values():
+                if base.shared:
+                    with contextlib.suppress(OSError):
+                        os.rmdir(base.path)
 
 
 def discard(group: Group) -> None:
@@ -172,26 +251,94 @@ def discard(group: Group) -> None:
             os.rmdir(path)
 
 
-def remove(job: str) -> None:
-    """Remove the groups of a job that waited for its turn and was never started."""
-    for base in set(bases().values()):
+def _values(limits: Limits) -> Iterator[tuple[str, float]]:
+    for name, value in (("memory", limits.memory_bytes), ("cpu", limits.cpus), ("pids", limits.pids)):
+        if value is not None:
+            yield name, value
+
+
+def _only(limits: Limits, names: dict[str, str]) -> Limits:
+    return Limits(
+        memory_bytes=limits.memory_bytes if "memory" in names else None,
+        cpus=limits.cpus if "cpu" in names else None,
+        pids=limits.pids if "pids" in names else None,
+    )
+
+
+def _limit(group: Group, base: Base, name: str, job: str, value: float) -> None:
+    path = f"{base.path}/{job}"
+    _make_folder(base, path)
+    for file, text in _settings(base.version, name, value):
+        try:
+            hierarchy.put(f"{path}/{file}", text)
+        except FileNotFoundError:
+            if "sw" not in file:  # a kernel without accounting of swap has no such file
+                raise
+    _add(group, "join", f"{path}/cgroup.procs")
+    _add(group, "remove", path)
+    if name != "memory":
+        return
+    if base.version == 2:
         with contextlib.suppress(OSError):
-            os.rmdir(f"{base.path}/{_PREFIX}{job}")
+            hierarchy.put(f"{path}/memory.oom.group", "1")
+        _add(group, "cg_oom", f"{path}/memory.events")
+        _add(group, "cg_peak", f"{path}/memory.peak")
+    else:
+        _add(group, "cg_oom", f"{path}/memory.oom_control")
+        _add(group, "cg_peak", f"{path}/memory.max_usage_in_bytes")
+        _add(group, "cg_event", f"{path}/cgroup.event_control")
 
 
-def sweep(active: set[str], *, older_than: float = _FRESH_SECONDS) -> None:
-    """Remove empty groups that no active job has; one still in use cannot be removed and stays.
+def _make_folder(base: Base, path: str) -> None:
+    """Make a job's group, and first the folder of its home: a keeper that leaves removes that if it is empty."""
+    for last in range(_TRIES):
+        try:
+            if base.shared:
+                os.makedirs(base.path, exist_ok=True)
+                if base.version == 2:
+                    hierarchy.enable(Base(2, base.path, base.shown))
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(path)
+        except Unavailable as error:
+            raise OSError(str(error)) from error
+        except FileNotFoundError:
+            if last == _TRIES - 1:
+                raise
+        else:
+            return
 
-    So does a fresh one: it may be that of another home, made a moment ago for a job about to enter it.
-    """
-    for base in set(bases().values()):
-        with contextlib.suppress(OSError):
-            for name in os.listdir(base.path):
-                if name.startswith(f"{_PREFIX}j") and name.removeprefix(_PREFIX) not in active:
-                    with contextlib.suppress(OSError):
-                        _remove(f"{base.path}/{name}", older_than)
+
+def _stay_inside(group: Group, place: Place, job: str) -> None:
+    """Order the keeper to watch that the job stays in its groups, and to remove the home's folder with the last of them."""
+    inside: dict[str, list[str]] = {}
+    for name, how in group.enforced.items():
+        base = place.bases.get(name)
+        if base is not None and how.startswith("cgroup"):
+            inside.setdefault(f"{base.hierarchy}:{base.shown.rstrip('/')}/{job}", []).append(name)
+            if base.shared:
+                _add(group, "remove", base.path)
+    if inside:
+        group.orders["inside"] = [f"{','.join(names)} {where}" for where, names in inside.items()]
+    if "remove" in group.orders:
+        group.orders["remove"].sort(key=lambda path: -len(path))
 
 
-def _remove(path: str, older_than: float) -> None:
-    if time.time() - os.stat(path).st_ctime >= older_than:
-        os.rmdir(path)
+def _settings(version: int, name: str, value: float) -> list[tuple[str, str]]:
+    quota = str(max(int(value * _PERIOD_US), 1000))
+    size = str(int(value))
+    table = {
+        # v2 limits memory and swap apart: without swap the two together are what was asked for.
+        (2, "memory"): [("memory.max", size), ("memory.swap.max", "0")],
+        (1, "memory"): [("memory.limit_in_bytes", size), ("memory.memsw.limit_in_bytes", size)],
+        (2, "cpu"): [("cpu.max", f"{quota} {_PERIOD_US}")],
+        (1, "cpu"): [("cpu.cfs_period_us", str(_PERIOD_US)), ("cpu.cfs_quota_us", quota)],
+        (2, "pids"): [("pids.max", size)],
+        (1, "pids"): [("pids.max", size)],
+    }
+    return table[version, name]
+
+
+def _add(group: Group, key: str, value: str) -> None:
+    values = group.orders.setdefault(key, [])
+    if value not in values:
+        values.append(value)

@@ -3,6 +3,7 @@
     BideError
     ├── BadRequest            bad_request          an argument that cannot be meant
     │   ├── ApprovalDenied    approval_denied      the gate refuses a request to an LLM
+    │   ├── LimitsUnavailable limits_unavailable   the home wants limits that hold, and here they would not
     │   ├── FolderNotFound    folder_not_found     the cwd is not there
     │   ├── BadSettings       bad_settings         the home's config.toml says what cannot be meant
     │   ├── BadProject        bad_project          a project's bide.toml says what cannot be meant
@@ -154,6 +155,16 @@ class QueueFull(BideError):
     sentence = "{waiting} jobs wait for their turn already, which is the limit; wait for some to end, or kill some"
 
 
+class LimitsUnavailable(BadRequest):
+    """The home's settings want limits that are enforced, and a limit of this job would not be."""
+
+    code = "limits_unavailable"
+    sentence = (
+        "{limits} cannot be enforced here ({why}), and the setting limits.required refuses such jobs; {advice}, "
+        "or leave the limit out"
+    )
+
+
 class CliResting(BideError):
     """An LLM's command line failed too often in a row and is not asked for a while."""
 
@@ -266,6 +277,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         QuestionNotFound,
         QuestionClosed,
         QueueFull,
+        LimitsUnavailable,
         CliResting,
         NameInUse,
         JobQueued,

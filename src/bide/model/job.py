@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from bide.model.askfacts import AskFacts
 from bide.model.errors import BadRequest
 from bide.model.lifetime import Lifetime
-from bide.model.limits import Limits
+from bide.model.limits import FALLBACK, Limits
 from bide.model.notify import Notify
 from bide.model.phase import PHASE_NAMES, Descendant, Ended, Kept, Phase, Queued, Usage
 from bide.model.question import Posed
@@ -75,7 +75,7 @@ class Spec(Struct, frozen=True):
     """Signals from the job reach only the job (Landlock, where the kernel has it)."""
     limits: Limits = field(default_factory=Limits)
     enforced: tuple[tuple[str, str], ...] = ()
-    """What enforces each resource limit: (`memory`, `cgroup v2`), …"""
+    """What enforces each resource limit as set up at its start: (`memory`, `cgroup v2`), …"""
     background: bool = False
     turn: Turn = NOW
     lifetime: Lifetime = Lifetime.FREE
@@ -123,6 +123,8 @@ class Facts(Struct, frozen=True):
     """The job that came after this one, when a service was started again."""
     gave_up: str = ""
     """Why a service that should come back does not any more."""
+    escaped: tuple[str, ...] = ()
+    """Of a running job: as in its end."""
     question: Posed | None = None
     """What it asks, and how that is answered; `None` also while input that was sent to it is on its way."""
 
@@ -154,6 +156,12 @@ class Job(Struct, frozen=True):
     def phase_name(self) -> str:
         """`queued`, `running` or `ended`."""
         return PHASE_NAMES[type(self.phase)]
+
+    @property
+    def enforced(self) -> dict[str, str]:
+        """What enforces each resource limit now, or did at the end: `cgroup v2`, `cgroup v1`, `sampled` or `none`."""
+        escaped = self.phase.end.escaped if isinstance(self.phase, Ended) else self.facts.escaped if self.facts else ()
+        return {name: FALLBACK[name] if name in escaped else how for name, how in self.spec.enforced}
 
     def at(self, phase: Phase) -> Job:
         """This job in another phase."""

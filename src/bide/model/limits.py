@@ -8,6 +8,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 DEFAULT_OUTPUT_BYTES = 256 * 1024 * 1024
+FALLBACK = {"memory": "sampled", "cpu": "none", "pids": "sampled"}
+"""What enforces a limit where no control group does."""
 
 
 class OnOutputCap(StrEnum):

@@ -121,6 +121,7 @@ def end_to_json(end: End) -> Json:
         "output": kept_to_json(end.out, end.err),
         "missing_bytes": end.missing_bytes,
         "taken_over": end.taken_over,
+        "escaped": list(end.escaped),
         "survivors": descendants_to_json(end.survivors),
     }
 
@@ -140,6 +141,7 @@ def end_from_json(body: Json) -> End:
         err=kept_from_json(body["output"], "err"),
         missing_bytes=body["missing_bytes"],
         taken_over=body["taken_over"],
+        escaped=tuple(body.get("escaped", ())),
         survivors=descendants_from_json(body["survivors"]),
     )
 
@@ -158,6 +160,7 @@ _OF_NO_PHASE: Json = {
     **dict.fromkeys(("exit_code", "signal", "reason", "by", "error", "errno", "duration_ms", "usage", "output")),
     "missing_bytes": 0,
     "taken_over": 0,
+    "escaped": [],
 }
 """What is so until a job has begun, or is over."""
 
@@ -181,6 +184,7 @@ def job_to_json(job: Job) -> Json:
         "alive": [],
         "survivors": [],
         **spec_to_json(job.spec),
+        "enforced": job.enforced,
     }
     if isinstance(job.phase, Begun):
         body |= {"started_at": stamp(job.phase.started_at), "pid": job.phase.pid}
@@ -200,6 +204,7 @@ def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
         question = facts.question
         body["waiting"] = {"prompt": facts.waiting, "question": None if question is None else posed_to_json(question)}
     if not ended:
+        body["escaped"] = list(facts.escaped)
         body["output"] = kept_to_json(facts.out, facts.err)
         body["input"] = None if facts.input is None else {"taken": facts.input.taken, "size": facts.input.size}
         body["usage"] = None if facts.usage is None else usage_to_json(facts.usage)
@@ -259,6 +264,7 @@ def _facts_from_json(body: Json) -> Facts | None:
         input=Taken(**body["input"]) if body.get("input") else None,
         stalled=body["stalled"],
         paused=body.get("paused", False),
+        escaped=tuple(body.get("escaped", ())),
         queue=Place(**body["queue"]) if body.get("queue") else None,
         **more,
     )

@@ -91,6 +91,8 @@ class End(Struct, frozen=True):
     """Bytes the job wrote that could not be kept (a full disk)."""
     taken_over: int = 0
     """How often a replacement keeper took over."""
+    escaped: tuple[str, ...] = ()
+    """Limits whose control group a process of the job left, so that they were sampled or not enforced from then on."""
     survivors: tuple[Descendant, ...] = ()
     """Descendants that were alive when the job ended."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from bide.keeper import folder, groups, launch, services
+from bide.keeper import folder, launch, services
 from bide.keeper.groups import Group
 from bide.model.errors import BadRequest
 from bide.model.job import Job
@@ -24,7 +24,7 @@ def prepared(
     given = services.read_given(path)
     if given is None:
         raise BadRequest(detail=f"{path!r} does not say any more what the job was started with; start it anew with run")
-    group = groups.make(job.id, job.spec.limits)
+    group = starting.grouped(core, job.id, job.spec.limits)
     orders = folder.Orders(
         env={**_over(given.env, env or {}), folder.MARKER: job.id, "BIDE_HOME": core.home.path},
         umask=given.umask,

@@ -138,6 +138,7 @@ class Core:
             input=_taken(job, path, page),
             stalled=bool(page["stalled"]),
             paused=bool(page.get("paused")),
+            escaped=ends.escaped(page),
         )
 
     def _asks(self, job: Job, path: str, page: dict[str, Any]) -> tuple[str | None, Posed | None]:

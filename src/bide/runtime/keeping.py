@@ -6,8 +6,11 @@ import contextlib
 import logging
 import os
 import time
+from collections.abc import Callable
 
-from bide.keeper import ends, folder, launch
+from bide import config
+from bide.keeper import ends, folder, holding, launch, systemd
+from bide.keeper.groups import Groups
 from bide.model.job import Job
 from bide.model.phase import Reason
 from bide.runtime.home import Home
@@ -33,15 +36,43 @@ _WITNESS_TRIES = 75
 class Keeping(Moving):
     """All active jobs and their keepers."""
 
-    def __init__(self, home: Home, store: Store, hub: Hub) -> None:
-        """Listen for notes at once, so that none is missed."""
+    def __init__(self, home: Home, store: Store, hub: Hub, *, apart: bool = False) -> None:
+        """Listen for notes at once, so that none is missed.
+
+        With `apart`, this process and all keepers leave the login session, if there is a place that outlives it.
+        """
         super().__init__(home, store, hub)
         self.kills: dict[str, Bell] = {}
-        self.nursing: Nursing = Nursing(home.new, hub, self._keeper_made, self._nursery_gone)
+        self.groups: Groups = Groups(home.path)
+        self._apart = apart and self._leave_session()
+        self.nursing: Nursing = self._nursing(self._open_apart if self._apart else _open, config.spares())
+        self._limited: Nursing = self.nursing if self._apart else self._nursing(self.groups.nursery, 0)
+        """Makes the keepers of jobs whose groups no other keeper could put them into."""
         self._waiting: dict[str, Live] = {}
         self._keepers: set[int] = set()
         """Their pidfds; also those that guard what outlived an ended job."""
         self._notes = Notes(home, hub, self._noted)
+
+    # Where they are.
+
+    def _nursing(self, opened: Callable[[], launch.Nursery], spares: int) -> Nursing:
+        return Nursing(self.home.new, self.hub, self._keeper_made, self._nursery_gone, opened, spares)
+
+    def _leave_session(self) -> bool:
+        try:
+            return systemd.leave_session(f"daemon of bide in {self.home.path}")
+        except OSError as error:
+            log.warning("the daemon stays in its login session: %s", error)
+            return False
+
+    def _open_apart(self) -> launch.Nursery:
+        """A nursery outside of the login session, if there can be one."""
+        return self.groups.place().nursery or _open()
+
+    def needs_scope(self, job: Job) -> bool:
+        """Tell whether only a keeper of the scope's own nursery can start the job in its groups."""
+        how = dict(job.spec.enforced).values()
+        return self.groups.scoped and not self._apart and "cgroup v2" in how
 
     # Keepers that are asked for.
 
@@ -58,7 +89,12 @@ class Keeping(Moving):
 
     def _ask(self, live: Live, *, replace: bool = False) -> None:
         try:
-            live.asked = self.nursing.ask(live.path, replace=replace, in_fd=live.in_fd, tty_fd=live.tty_fd)
+            nursing = self.nursing
+            if not replace and any(how.startswith("cgroup") for _, how in live.job.spec.enforced):
+                if not self.groups.has(live.job.id):
+                    holding.group_again(live.path, live.job, self.groups)
+                nursing = self._limited if self.needs_scope(live.job) else nursing
+            live.asked = nursing.ask(live.path, replace=replace, in_fd=live.in_fd, tty_fd=live.tty_fd)
         except OSError as error:
             self._no_keeper(live, error.errno or 0)
 
@@ -86,7 +122,7 @@ class Keeping(Moving):
     def _nursery_gone(self) -> None:
         """What an earlier nursery was asked for may have been made or not."""
         for live in list(self.table.live.values()):
-            if live.asked and live.asked != self.nursing.number:
+            if live.asked and live.asked not in (self.nursing.number, self._limited.number):
                 live.asked = 0
                 self.recover(live)
 
@@ -316,7 +352,8 @@ class Keeping(Moving):
 
     def reap_orphans(self) -> None:
         """Collect processes that fell to us when their keeper died, except leaders: how those ended is put on record."""
-        dead = {pid for pid in launch.own_children() if pid != self.nursing.pid and launch.peek(pid) is not None}
+        nurseries = (self.nursing.pid, self._limited.pid)
+        dead = {pid for pid in launch.own_children() if pid not in nurseries and launch.peek(pid) is not None}
         if dead:
             kept = [live for live in self.table.live.values() if not (live.ended or live.held)]
             started = [folder.read_started(live.path) for live in kept]
@@ -326,8 +363,16 @@ class Keeping(Moving):
     def close(self) -> None:
         """Let go of every job; they go on without us."""
         self.nursing.close()
+        self._limited.close()
+        self.groups.close()
         for fd in list(self._keepers):
             self._release(fd)
         for live in self.table.live.values():
             self.let_go(live)
         self._notes.close()
+
+
+def _open() -> launch.Nursery:
+    nursery = launch.Nursery()
+    nursery.open()
+    return nursery

@@ -25,8 +25,8 @@ class Letting:
         """Have a job started that waited for its turn; `failed` is called if that is not possible now."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "bide-queue")
-        spec = live.job.spec
-        done = self._thread.submit(holding.let_go, live.path, launch.boot_identity(), live.job.id, spec.limits)
+        groups = self._keeping.groups
+        done = self._thread.submit(holding.let_go, live.path, launch.boot_identity(), live.job, groups)
         done.add_done_callback(lambda done: self._keeping.hub.call_soon(lambda: self._begin(live, done, failed)))
 
     def _begin(self, live: Live, done: Future[None], failed: Callable[[], None]) -> None:

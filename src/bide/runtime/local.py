@@ -248,7 +248,7 @@ class LocalJobs:
 
 
 @contextlib.contextmanager
-def _opened(home: str) -> Generator[tuple[Core, Consumers]]:
+def _opened(home: str, *, apart: bool) -> Generator[tuple[Core, Consumers]]:
     """The parts of a runtime, with everything that was active taken up; let go of at the end."""
     with contextlib.ExitStack() as parts:
         chosen = settings.load(home)
@@ -256,7 +256,7 @@ def _opened(home: str) -> Generator[tuple[Core, Consumers]]:
         parts.callback(place.close)
         hub = Hub()
         parts.callback(hub.close)
-        keeping = Keeping(place, recovery.open_store(place), hub)
+        keeping = Keeping(place, recovery.open_store(place), hub, apart=apart)
         parts.callback(lambda: keeping.store.close())  # noqa: PLW0108 - it may be another by then, if its file was replaced
         parts.callback(keeping.close)
         queue = Queue(keeping, groups.rules(chosen, keeping.store.groups()), chosen.queue.waiting)
@@ -288,7 +288,7 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
     if reaper:
         launch.become_reaper()
     starting.raise_file_limit()
-    with _opened(home) as (core, consumers):
+    with _opened(home, apart=reaper) as (core, consumers):
         services.take_up(core)
         jobs = LocalJobs(core, consumers)
         noticing.watch(core, consumers)

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 from collections.abc import Callable
 
-from bide import config
 from bide.keeper import launch
 from bide.runtime.hub import Hub
 from bide.runtime.spares import PREFIX, Spares
 
 log = logging.getLogger(__name__)
 
+_NUMBERS = itertools.count(1)
+
 
 class Nursing:
     """Keepers on request; what becomes of each request is told by id."""
 
-    def __init__(self, new: str, hub: Hub, made: Callable[[str, int, int], None], gone: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        new: str,
+        hub: Hub,
+        made: Callable[[str, int, int], None],
+        gone: Callable[[], None],
+        opened: Callable[[], launch.Nursery],
+        spares: int,
+    ) -> None:
         """`made(id, pid, pidfd)` for every keeper made (pid below 0: an errno), `gone()` when a nursery died.
 
-        Spare ones wait in the folder `new`.
+        `opened` is what opens one. As many spare keepers as wanted wait in the folder `new`.
         """
         self._hub = hub
         self._made = made
         self._gone = gone
+        self._opened = opened
         self._nursery = launch.Nursery()
-        self.spares: Spares = Spares(new, hub, self._nursery.ask_spares, config.spares())
+        self.spares: Spares = Spares(new, hub, self._ask_spares, spares)
         self.number: int = 0
-        """Which nursery it is, counted from 1."""
+        """Which nursery it is; no two of a process have the same number."""
 
     @property
     def pid(self) -> int:
@@ -44,12 +55,15 @@ class Nursing:
             self._nursery.ask(path, replace=replace, in_fd=in_fd, tty_fd=tty_fd)
         return self.number
 
+    def _ask_spares(self, number: int, path: str) -> None:
+        self._nursery.ask_spares(number, path)
+
     def _renew(self) -> None:
         if self._nursery.fileno() >= 0:
             self._read()
         self.close()
-        self._nursery.open()
-        self.number += 1
+        self._nursery = self._opened()
+        self.number = next(_NUMBERS)
         self._hub.call_soon(self._gone)
         self._hub.watch(self._nursery.fileno(), self._read)
 
@@ -58,7 +72,7 @@ class Nursing:
         if answers is None:
             self.close()
             log.warning("the nursery is gone; what it was asked for is asked again")
-            self.number += 1
+            self.number = next(_NUMBERS)
             self._hub.call_soon(self._gone)
             return
         self._take(answers)

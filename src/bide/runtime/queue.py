@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 
-from bide.keeper import groups, holding
+from bide.keeper import holding
 from bide.model.errors import QueueFull
 from bide.model.phase import End, Ended, Queued, Reason
 from bide.model.schedule import ALL, Hold, Rank, Rules, choose, circular, has_room, hold, rank, room, why_not
@@ -169,7 +169,7 @@ class Queue:
     def cancel(self, live: Live, by: str, why: str = "") -> None:
         """End a job that waits; it is never started."""
         if any(how.startswith("cgroup") for _, how in live.job.spec.enforced):
-            groups.remove(live.job.id)
+            self._keeping.groups.remove(live.job.id)
         self._keeping.give_up(live, Reason.KILLED, why, by=by)
 
     def _leave(self, live: Live) -> None:

@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 
-from bide.keeper import ends, folder, groups, launch
+from bide.keeper import ends, folder, launch
 from bide.model.errors import DiskFull
 from bide.model.job import Job
 from bide.model.phase import Queued, Running
@@ -144,7 +144,7 @@ def recover(home: Home, keeping: Keeping, queue: Queue) -> None:
         if not live.held:
             keeping.recover(live)
     queue.open()
-    groups.sweep({str(job.id) for job in active})
+    keeping.groups.sweep({str(job.id) for job in active})
 
 
 def _take_up(home: Home, name: str) -> Job | None:

@@ -19,8 +19,17 @@ from bide.keeper import folder, groups, holding, launch
 from bide.keeper.groups import Group
 from bide.kinds import base as kinds
 from bide.model.dedup import Policy
-from bide.model.errors import BadRequest, DiskFull, FolderNotFound, InternalError, NameInUse, QueueFull
+from bide.model.errors import (
+    BadRequest,
+    DiskFull,
+    FolderNotFound,
+    InternalError,
+    LimitsUnavailable,
+    NameInUse,
+    QueueFull,
+)
 from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
+from bide.model.limits import Limits
 from bide.model.output import Stream
 from bide.model.phase import Ended, Queued, Reason
 from bide.model.request import Request
@@ -37,6 +46,8 @@ from bide.store.future import Future
 _START_SECONDS = 30
 _SCARCE_BYTES = 1 << 20
 _SCARCE_INODES = 100
+_OPTIONS = {"memory": "memory", "cpu": "cpus", "pids": "pids"}
+"""The options that set these limits."""
 
 
 async def run(core: Core, request: Request) -> Ran:
@@ -45,6 +56,10 @@ async def run(core: Core, request: Request) -> Ran:
         await core.searches.compiled(request.service.ready.log)
     request = lineage.owned(core, entering.owned(core, request))
     joined = earlier(core, request)
+    if joined is None and groups.needed(request.limits) and not core.keeping.groups.known:
+        # Where a service manager has to be asked, the first time takes a while.
+        await anyio.to_thread.run_sync(core.keeping.groups.place)
+        joined = earlier(core, request)
     live = _accept(core, request) if joined is None else core.live(joined)
     if request.background or live is None:
         return await answer(core, request, live, joined)
@@ -93,7 +108,7 @@ def _begin(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
     prepared = f"{core.home.new}/{job.id}"
     # Where room is short its keeper must not be the one to find none: nobody would be refused by then.
     scarce = not has_room(core.home.path, _SCARCE_BYTES, _SCARCE_INODES)
-    spare = core.keeping.nursing.spares.take(prepared) if _is_plain(job.spec) and not scarce else None
+    spare = core.keeping.nursing.spares.take(prepared) if _is_plain(core, job) and not scarce else None
     try:
         folder.prepare(prepared, job, orders, made=spare is not None, reserved=scarce)
     except OSError as error:
@@ -130,9 +145,10 @@ def _hold(core: Core, job: Job, orders: folder.Orders, group: Group) -> Live:
     return live
 
 
-def _is_plain(spec: Spec) -> bool:
+def _is_plain(core: Core, job: Job) -> bool:
     """Whether a spare keeper can have the job: one was made without knowing what it will be."""
-    return not (spec.stdin or spec.pty or spec.merge)
+    spec = job.spec
+    return not (spec.stdin or spec.pty or spec.merge or core.keeping.needs_scope(job))
 
 
 def _discard(spare: int | None, group: Group) -> None:
@@ -185,7 +201,7 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     unset = entering.unset(core, request)
     env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours, unset=unset)
     plan = kinds.plan(request, cwd, env)
-    group = groups.make(job_id, request.limits)
+    group = grouped(core, job_id, request.limits)
     spec = Spec(
         argv=entering.argv(core, request, job_id) or plan.argv,
         command=plan.command,
@@ -232,6 +248,21 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
 def id_like(core: Core, job: Job) -> JobId:
     """Return the id under which a job is started anew: in its session if that is still open."""
     return entering.like_id(core, job) or new_id(core)
+
+
+def grouped(core: Core, job_id: str, limits: Limits) -> Group:
+    """The groups of a job that is to start. Raises LimitsUnavailable if the home wants limits that hold, and some would not."""
+    group = core.keeping.groups.make(job_id, limits)
+    loose = [name for name, how in group.enforced.items() if not how.startswith("cgroup")]
+    if loose and core.settings.limits.required:
+        groups.discard(group)
+        place = core.keeping.groups.place()
+        raise LimitsUnavailable(
+            limits=" and ".join(f"--{_OPTIONS[name]}" for name in loose),
+            why=place.why or "the control group could not be set up",
+            advice=place.advice or "see 'bide doctor'",
+        )
+    return group
 
 
 def new_id(core: Core) -> JobId:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
 from typing import Any
 
+import anyio
 from msgspec.structs import replace
 
 from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Ran, Upkeep
@@ -42,6 +43,7 @@ STATUSES = {
     "question_not_found": 404,
     "question_closed": 409,
     "queue_full": 429,
+    "limits_unavailable": 409,
     "cli_resting": 503,
     "name_in_use": 409,
     "job_queued": 409,
@@ -97,14 +99,16 @@ class Routes:
         upkeep: Upkeep,
         *,
         info: Callable[[], dict[str, Any]],
+        limits: Callable[[], dict[str, str]],
         end_jobs: Callable[[], Awaitable[None]],
         stop: Callable[[], None],
         web: Callable[[], Awaitable[str]],
     ) -> None:
-        """`info` describes the daemon, `end_jobs` kills what it keeps, `stop` lets it end, `web` gives an address."""
+        """`info` describes the daemon, `limits` what enforces limits, `end_jobs` kills what it keeps, `stop` lets it end, `web` gives an address."""
         self.jobs = jobs
         self.upkeep = upkeep
         self.info = info
+        self.limits = limits
         self.end_jobs = end_jobs
         self.stop = stop
         self.web = web
@@ -259,6 +263,10 @@ class Routes:
     async def on_web(self, _: HttpRequest, reply: Reply, __: str) -> None:
         await reply.json({"url": await self.web()})
 
+    async def on_limits(self, _: HttpRequest, reply: Reply, __: str) -> None:
+        # A service manager may have to be asked.
+        await reply.json(await anyio.to_thread.run_sync(self.limits))
+
     async def on_stop(self, request: HttpRequest, reply: Reply, _: str) -> None:
         body = fields.given(request.json(), {"kill": fields.is_flag}, "'stop'")
         running = self.info()["running"]
@@ -318,6 +326,7 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("GET", "v1/owners/*/attend"): Routes.on_attend,
     ("POST", "v1/gc"): Routes.on_gc,
     ("GET", "v1/daemon"): Routes.on_daemon,
+    ("GET", "v1/daemon/limits"): Routes.on_limits,
     ("POST", "v1/daemon/stop"): Routes.on_stop,
     ("POST", "v1/web"): Routes.on_web,
 }

@@ -3,6 +3,8 @@
 import os
 
 from bide.cli.checks.finding import Finding
+from bide.cli.checks.limits import limit_checks
+from bide.cli.checks.programs import kill_mode
 from bide.cli.daemon import info
 from bide.model.errors import BideError
 
@@ -19,8 +21,6 @@ EXIT_INFO_KERNEL = (6, 15)
 
 _LANDLOCK_CREATE_RULESET = 444
 _LANDLOCK_VERSION_FLAG = 1
-_CONTROLLERS = ("memory", "cpu", "pids")
-_CGROUPS = "/sys/fs/cgroup"
 
 
 def machine_checks(link: "Link") -> "Iterator[Finding]":
@@ -28,8 +28,10 @@ def machine_checks(link: "Link") -> "Iterator[Finding]":
     yield check_pidfd()
     yield check_exit_info(os.uname().release)
     yield check_landlock(landlock_abi())
-    yield check_cgroups(_process_groups("self"))
-    yield check_service(_process_groups(_daemon_pid(link)))
+    daemon = _daemon_pid(link)
+    groups = process_groups(daemon or "self")
+    yield from limit_checks(link, groups.get("", ""), runs=daemon is not None)
+    yield check_service(groups)
 
 
 def check_pidfd() -> Finding:
@@ -72,7 +74,7 @@ def check_landlock(abi: int) -> Finding:
     return Finding("warn", "fence", text, "Linux 6.12 or newer with Landlock switched on has it")
 
 
-def _process_groups(pid: int | str) -> dict[str, str]:
+def process_groups(pid: int | str) -> dict[str, str]:
     """A process's control group per controller; '' is the unified hierarchy."""
     groups: dict[str, str] = {}
     try:
@@ -85,44 +87,12 @@ def _process_groups(pid: int | str) -> dict[str, str]:
     return groups
 
 
-def check_cgroups(groups: dict[str, str], root: str = _CGROUPS) -> Finding:
-    """Can limits of memory, CPU and processes be enforced by the kernel."""
-    backends = {name: _backend(name, groups, root) for name in _CONTROLLERS}
-    text = ", ".join(f"{name} by {backend}" for name, backend in backends.items())
-    if all(backend.startswith("cgroup") for backend in backends.values()):
-        return Finding("ok", "limits", text)
-    advice = "run as root, or in a session with a delegated cgroup (systemd-run --user --scope -p Delegate=yes bash)"
-    return Finding("warn", "limits", text, advice)
-
-
-def _backend(name: str, groups: dict[str, str], root: str) -> str:
-    for unified in (root, os.path.join(root, "unified")):
-        path = unified + groups.get("", "/").rstrip("/")
-        if (
-            name in _words(f"{path}/cgroup.controllers")
-            and os.access(f"{path}/cgroup.procs", os.W_OK)
-            and os.access(path, os.W_OK)
-        ):
-            return "cgroup v2"
-    if name in groups and os.access(os.path.join(root, name) + groups[name].rstrip("/"), os.W_OK):
-        return "cgroup v1"
-    return "nothing" if name == "cpu" else "sampling"
-
-
-def _words(path: str) -> list[str]:
-    try:
-        with open(path, encoding="ascii") as file:
-            return file.read().split()
-    except OSError:
-        return []
-
-
-def _daemon_pid(link: "Link") -> int | str:
+def _daemon_pid(link: "Link") -> int | None:
     try:
         found = info(link)
     except BideError:
         found = None
-    return found["pid"] if found else "self"
+    return found["pid"] if found else None
 
 
 def check_service(groups: dict[str, str]) -> Finding:
@@ -131,27 +101,9 @@ def check_service(groups: dict[str, str]) -> Finding:
     unit = next((part for part in reversed((path or "").split("/")) if part.endswith((".service", ".scope"))), "")
     if not unit.endswith(".service"):
         return Finding("ok", "service", f"in {unit}" if unit else "not in a systemd service")
-    mode = _ask_systemd(unit, user="/user@" in (path or ""))
+    mode = kill_mode(unit, user="/user@" in (path or ""))
     if mode == "process":
         return Finding("ok", "service", f"in {unit}, KillMode=process")
     said = f"KillMode={mode}" if mode else "its KillMode is not known"
     advice = f"systemctl edit {unit}: [Service] KillMode=process, OOMPolicy=continue, Delegate=yes"
     return Finding("warn", "service", f"in {unit}, {said}: jobs end when it stops", advice)
-
-
-def _ask_systemd(unit: str, *, user: bool) -> str:
-    """A unit's KillMode; empty if systemd cannot be asked."""
-    words = ["systemctl", *(["--user"] if user else []), "show", "-p", "KillMode", "--value", unit]
-    read_end, write_end = os.pipe()
-    actions = [(os.POSIX_SPAWN_DUP2, write_end, 1), (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
-    try:
-        pid = os.posix_spawnp(words[0], words, os.environ, file_actions=actions)
-    except OSError:
-        os.close(read_end)
-        return ""
-    finally:
-        os.close(write_end)
-    with os.fdopen(read_end) as answer:
-        mode = answer.read().strip()
-    os.waitpid(pid, 0)
-    return mode

@@ -20,11 +20,13 @@ struct spec {
     char **argv, **env, **starter; /* starter: how to start a daemon, for jobs that are fenced in */
     i64 timeout_ms, idle_ms, grace_ms, cap;
     i64 memory_sampled, pids_sampled; /* limits to watch by sampling; 0 = none or the kernel does it */
+    i64 memory_limit, pids_limit;     /* the same limits, whoever watches them */
     i64 nofile;
     int umask;
     bool use_stdin, pty, merge, fence, idle_cpu, cap_kills;
     const char *join[PATHS], *remove[PATHS]; /* cgroup.procs files to enter; cgroup folders to remove */
-    int joins, removes;
+    const char *inside[PATHS], *loose[PATHS]; /* groups to stay in; limits that no group holds; see groups.c */
+    int joins, removes, insides, looses;
     const char *cg_oom, *cg_peak, *cg_event; /* files with oom_kill counts, the peak, v1 event_control */
     const char *marker;                      /* BIDE_JOB=<id>, as it stands in the job's environment */
     const char *boot;                        /* the boot and pid namespace in which its pids mean something */
@@ -108,6 +110,7 @@ struct keeper {
     i64 sample_at, sample_gap, last_cpu, wait_at;
     i64 idle_cpu_seen;
     int processes;
+    int escaped; /* limits whose group a process of the job has left, as bits */
 };
 
 extern struct keeper k;
@@ -161,6 +164,11 @@ void tree_free(struct tree *tree);
 int tree_signal(int sig, bool thorough, struct tree *known);
 bool tree_signal_one(const struct proc *p, int sig);
 size_t slurp(const char *path, char *buffer, size_t room);
+
+/* groups.c */
+void groups_check(void);
+void groups_escaped(int limits);
+void groups_loose(void);
 
 /* usage.c */
 struct figures usage_gone(void);

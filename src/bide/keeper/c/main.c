@@ -278,6 +278,7 @@ static void step(void) {
         tell(T_STARTED);
     }
     if (!k.leader_done && k.sample_at && now >= k.sample_at) {
+        groups_check();
         usage_sample(false);
         record_live();
     }
@@ -339,6 +340,7 @@ int keep(const char *folder, bool replace, int in_file, int master) {
     if (replace && !same_boot()) return refuse(OTHER_BOOT);
     if (!listen_to_requests()) return refuse(BAD_SPEC);
     usage_begin();
+    groups_loose();
     if (replace) take_over(in_file, master);
     if (!record_reserve() || !streams_open() || (!replace && !launch_record())) return refuse(NO_ROOM);
     if (!replace) {
@@ -372,6 +374,7 @@ int keep_later(const char *folder, int life) {
     if (getcwd(here, sizeof here)) called(here);
     if (!spec_load("spec", &k.spec) || k.spec.use_stdin || k.spec.pty || k.spec.merge) return BAD_SPEC;
     usage_begin();
+    groups_loose();
     record_live();
     if (!launch_go()) return refuse(NO_ROOM);
     watch_oom();

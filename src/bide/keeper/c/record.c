@@ -126,7 +126,7 @@ static void put_state(struct text *t) {
     put_figure(t, "written", k.used.written);
     put_figure(t, "processes", k.processes);
     put_string(t, "memory_source", !k.measured ? "" : k.from_cgroup ? "cgroup" : k.sampled ? "sampled" : "maxrss");
-    put(t, ",\"sampled\":%d,\"taken_over\":%d", k.sampled, k.taken_over);
+    put(t, ",\"sampled\":%d,\"taken_over\":%d,\"escaped\":%d", k.sampled, k.taken_over, k.escaped);
 }
 
 static void put_tree(struct text *t, const char *key, bool thorough) {
@@ -210,6 +210,7 @@ void record_live_load(void) {
     k.sampled = k.measured = find_number(page, "sampled");
     k.from_cgroup = strstr(page, "\"memory_source\":\"cgroup\"") != NULL;
     k.taken_over = (int)find_number(page, "taken_over");
+    groups_escaped((int)find_number(page, "escaped"));
     k.in_pos = find_number(page, "in_pos");
     k.in_closed = find_number(page, "in_closed");
     find_string(page, "reason", k.reason, sizeof k.reason);

@@ -52,6 +52,7 @@ static void take(struct spec *s, const char *key, const char *value) {
     (void)(number(key, "timeout_ms", value, &s->timeout_ms) || number(key, "idle_ms", value, &s->idle_ms) ||
            number(key, "grace_ms", value, &s->grace_ms) || number(key, "cap", value, &s->cap) ||
            number(key, "memory_sampled", value, &s->memory_sampled) ||
+           number(key, "memory_limit", value, &s->memory_limit) || number(key, "pids_limit", value, &s->pids_limit) ||
            number(key, "pids_sampled", value, &s->pids_sampled) || number(key, "nofile", value, &s->nofile) ||
            number(key, "umask", value, &mask) || flag(key, "stdin", value, &s->use_stdin) ||
            flag(key, "pty", value, &s->pty) || flag(key, "merge", value, &s->merge) ||
@@ -59,6 +60,7 @@ static void take(struct spec *s, const char *key, const char *value) {
            flag(key, "cap_kills", value, &s->cap_kills) || text(key, "cwd", value, &s->cwd) ||
            text(key, "marker", value, &s->marker) || text(key, "boot", value, &s->boot) || text(key, "cg_oom", value, &s->cg_oom) ||
            text(key, "cg_peak", value, &s->cg_peak) || text(key, "cg_event", value, &s->cg_event) ||
+           add(key, "inside", value, s->inside, &s->insides) || add(key, "loose", value, s->loose, &s->looses) ||
            add(key, "join", value, s->join, &s->joins) || add(key, "remove", value, s->remove, &s->removes));
     s->umask = (int)mask;
 }

@@ -123,7 +123,7 @@ async def run(call: Call, given: Json, allowed: ProcessSettings) -> Answer:
 
 
 def _unenforced(job: Job, given: Json) -> list[str]:
-    loose = "cpu_limit" in given and dict(job.spec.enforced).get("cpu") == "none"
+    loose = "cpu_limit" in given and job.enforced.get("cpu") == "none"
     return ["cpu_limit is not enforced: there is no cgroup for it on this machine."] if loose else []
 
 
