@@ -17,7 +17,7 @@ from bide.cli.checks import limits, machine
 from bide.cli.checks.finding import Finding
 from bide.cli.checks.settings import check_settings
 from bide.client.blocking import Link
-from bide.keeper import groups
+from bide.keeper import place
 from bide.version import VERSION
 
 
@@ -188,12 +188,12 @@ def test_limits_that_hold_are_fine_and_others_are_a_warning_that_says_why() -> N
 def test_what_doctor_says_of_limits_is_what_a_job_gets(alone: Shell) -> None:
     ran = json.loads(alone("run", "--json", "--memory", "1G", "--cpus", "1", "--pids", "50", "--", "true").stdout)
     asked = limits.place(Link(str(alone.home)))
-    assert ran["enforced"] == {name: asked[name] for name in ("memory", "cpu", "pids")}
+    assert ran["job"]["enforced"] == {name: asked[name] for name in ("memory", "cpu", "pids")}
 
 
 def test_without_a_daemon_doctor_says_what_its_jobs_would_get(tmp_path: Path) -> None:
     found = limits.place(Link(str(tmp_path / "not" / "there")))
-    here = groups.find(str(tmp_path))
+    here = place.find(str(tmp_path))
     assert found == here.to_json()
 
 

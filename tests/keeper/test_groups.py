@@ -8,8 +8,9 @@ import pytest
 
 from bide import Limits
 from bide.keeper import groups, hierarchy
-from bide.keeper.groups import Groups, Place
+from bide.keeper.groups import Groups
 from bide.keeper.hierarchy import Base, Mount
+from bide.keeper.place import Place
 
 ALL = Limits(memory_bytes=1000, cpus=0.5, pids=7)
 FILES = (

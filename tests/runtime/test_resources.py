@@ -13,7 +13,7 @@ from tests.support.patience import LONG, end_of, ended, eventually
 
 from bide import Job, Limits, Reason
 from bide.api import Jobs
-from bide.keeper import groups, hierarchy
+from bide.keeper import groups, hierarchy, place
 from bide.model.errors import LimitsUnavailable
 from bide.model.turn import Turn
 from bide.runtime.local import LocalJobs
@@ -31,8 +31,8 @@ def enforced(job: Job) -> dict[str, str]:
     return dict(job.spec.enforced)
 
 
-def nowhere(_home: str) -> groups.Place:
-    return groups.Place({}, "there is none", "get one")
+def nowhere(_home: str) -> place.Place:
+    return place.Place({}, "there is none", "get one")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 needs_v1 = pytest.mark.skipif("cpu" not in hierarchy.v1_bases(), reason="no cgroup v1 to leave")
-needs_cgroups = pytest.mark.skipif("memory" not in groups.find("/").bases, reason="no cgroup to make groups in")
+needs_cgroups = pytest.mark.skipif("memory" not in place.find("/").bases, reason="no cgroup to make groups in")
 
 
 @needs_cgroups
@@ -78,7 +78,7 @@ async def test_a_job_below_its_memory_limit_is_left_alone_and_its_group_is_remov
     peak = ended(ran.job).end.usage.memory_peak_bytes
     assert peak is not None
     assert 50 * MB <= peak < 80 * MB
-    home = groups.name_of(str(local.core.home.path))
+    home = place.name_of(str(local.core.home.path))
     made = [base.within(home).path for base in hierarchy.v1_bases().values()]
     assert made
     await eventually(lambda: not any(map(os.path.exists, made)))

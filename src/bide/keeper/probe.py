@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from bide.keeper import groups
+from bide.keeper.place import find
 
 
 def main() -> None:
@@ -14,7 +14,7 @@ def main() -> None:
     home = sys.argv[1]
     while not os.path.isdir(home):
         home = os.path.dirname(home)
-    place = groups.find(home)
+    place = find(home)
     print(json.dumps(place.to_json()))  # noqa: T201 - that is its answer
     if place.nursery is not None:
         place.nursery.close()
