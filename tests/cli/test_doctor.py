@@ -187,7 +187,9 @@ def test_limits_that_hold_are_fine_and_others_are_a_warning_that_says_why() -> N
 
 def test_what_doctor_says_of_limits_is_what_a_job_gets(alone: Shell) -> None:
     ran = json.loads(alone("run", "--json", "--memory", "1G", "--cpus", "1", "--pids", "50", "--", "true").stdout)
-    asked = limits.place(Link(str(alone.home)))
+    link = Link(str(alone.home))
+    asked = limits.place(link)
+    link.close()
     assert ran["job"]["enforced"] == {name: asked[name] for name in ("memory", "cpu", "pids")}
 
 

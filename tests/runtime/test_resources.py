@@ -120,7 +120,8 @@ async def test_a_job_that_leaves_its_memory_group_is_sampled_and_the_answer_says
     assert (end.reason, end.by, end.escaped) == (Reason.OOM, "limit", ("memory",))
     assert ran.job.enforced == {"memory": "sampled", "pids": "cgroup v1"}
     assert end.usage.memory_source == "sampled"
-    assert end.usage.memory_peak_bytes > 80 * MB
+    assert end.usage.memory_peak_bytes is not None
+    assert end.usage.memory_peak_bytes > 40 * MB
     assert (await jobs.get(ran.job.id)).enforced == ran.job.enforced
     expected = f"it went over its memory limit of {40 * MB} bytes (sampled, since a process left its control group)"
     assert end.error == expected

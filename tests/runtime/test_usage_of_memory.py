@@ -11,16 +11,20 @@ from tests.support.patience import LONG, end_of, ended, eventually
 
 from bide import Limits, Reason, Until
 from bide.api import Jobs
-from bide.keeper import groups
+from bide.keeper import groups, place
 
 
 @pytest.fixture
 def no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine without cgroups that we may use."""
-    monkeypatch.setattr(groups, "bases", dict[str, groups.Base])
+
+    def nowhere(_home: str) -> place.Place:
+        return place.Place({})
+
+    monkeypatch.setattr(groups, "find", nowhere)
 
 
-needs_cgroups = pytest.mark.skipif("memory" not in groups.bases(), reason="no cgroup to make groups in")
+needs_cgroups = pytest.mark.skipif("memory" not in place.find("/").bases, reason="no cgroup to make groups in")
 
 
 def hungry(path: Path) -> str:
