@@ -220,12 +220,16 @@ def test_what_logout_does_to_jobs_is_said(group: str, stays: bool, ends: bool, s
 
 
 def test_jobs_that_end_with_the_service_manager_are_a_warning_with_the_remedy() -> None:
-    limited = limits.check_logout(SESSION, stays=False, ends=False, scoped=True)
     everything = limits.check_logout(DESKTOP, stays=False, ends=False, scoped=True)
-    assert "jobs with a limit of memory, CPU or processes end soon after your last logout" in limited.text
+    assert everything.level == "warn"
     assert "the daemon and all jobs end with it" in everything.text
-    assert "loginctl enable-linger" in limited.advice
     assert "loginctl enable-linger" in everything.advice
+
+
+def test_jobs_that_a_daemon_in_the_session_keeps_are_said_to_need_it() -> None:
+    limited = limits.check_logout(SESSION, stays=False, ends=False, scoped=True)
+    assert limited.level == "ok"
+    assert "without a daemon, jobs with a limit of memory, CPU or processes end" in limited.text
 
 
 def found_in(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> Finding:

@@ -81,9 +81,9 @@ def check_logout(group: str, *, stays: bool, ends: bool | None, scoped: bool) ->
         text = "your service manager stops soon after your last logout, and the daemon and all jobs end with it"
     elif in_session and ends:
         text = "logout ends the daemon and all jobs (KillUserProcesses=yes)"
-    elif scoped:
-        limited = "jobs with a limit of memory, CPU or processes end soon after your last logout"
-        text = f"{limited}, with your service manager; others and the daemon go on"
+    elif scoped and in_session:
+        text = "the daemon and all jobs go on after logout; without a daemon, jobs with a limit of memory, CPU or processes end"
+        return Finding("ok", "logout", text, "loginctl enable-linger keeps them then as well")
     else:
         return Finding("ok", "logout", "the daemon and all jobs go on after logout")
     return Finding("warn", "logout", text, advice)
