@@ -44,6 +44,16 @@ async def test_the_door_answers_a_request_that_is_too_large_under_its_id(client:
         assert "result" in await client.request("tools/list", {})
 
 
+async def test_a_message_with_too_many_values_is_answered_under_its_id(client: Wire) -> None:
+    for id_, value in ((3, "x"), ("q", 1)):
+        jobs: list[object] = [value] * 60_000
+        call: dict[str, object] = {"name": "await", "arguments": {"jobs": jobs}}
+        await client.send(json.dumps({"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": call}).encode())
+        error = (await client.answer(id_))["error"]
+        assert (error["code"], "more than 50000 values" in error["message"]) == (-32600, True)
+    assert "result" in await client.request("tools/list", {})
+
+
 async def test_an_answer_that_is_too_large_becomes_an_error() -> None:
     into, out = anyio.create_memory_object_stream[SessionMessage](2)
     for id_, text in ((1, MUCH), (2, "fits")):

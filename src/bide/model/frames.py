@@ -8,7 +8,7 @@ FRAME_MAX = 16 * 1024 * 1024
 TOO_LARGE = -32600
 """The code of the protocol for it: an invalid request."""
 
-_EDGE = 64 * 1024
+EDGE = 64 * 1024
 """How much is kept of each end of a line that is too long."""
 _STRING = rb'"(?:[^"\\]|\\.){0,1000}"'
 _ID = rb'"id"\s*:\s*(' + _STRING + rb"|-?\d{1,20}(?![\d.eE]))"
@@ -26,8 +26,8 @@ class Oversize:
 
     def __init__(self, head: bytes, tail: bytes) -> None:
         """Made by `LineCutter`."""
-        self._head = head[:_EDGE]
-        self._tail = tail[-_EDGE:]
+        self._head = head[:EDGE]
+        self._tail = tail[-EDGE:]
 
     @property
     def id(self) -> "str | int | None":
@@ -86,9 +86,9 @@ class LineCutter:
         if not self._skips:
             self._skips = True
             whole = b"".join(self._parts)
-            self._head, self._tail, self._parts = whole[:_EDGE], whole[-_EDGE:], []
-        self._head = (self._head + data[:_EDGE])[:_EDGE]
-        self._tail = (self._tail + data[-_EDGE:])[-_EDGE:]
+            self._head, self._tail, self._parts = whole[:EDGE], whole[-EDGE:], []
+        self._head = (self._head + data[:EDGE])[:EDGE]
+        self._tail = (self._tail + data[-EDGE:])[-EDGE:]
 
     def _taken(self) -> "bytes | Oversize":
         line = Oversize(self._head, self._tail) if self._skips else b"".join(self._parts)

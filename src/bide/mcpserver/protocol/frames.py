@@ -10,7 +10,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from bide.mcpserver import refusal
-from bide.model.frames import FRAME_MAX, TOO_LARGE, LineCutter, Oversize, too_large
+from bide.model.frames import EDGE, FRAME_MAX, TOO_LARGE, LineCutter, Oversize, too_large
+from bide.model.jsontext import check_values
 
 Instead = Callable[[types.JSONRPCMessage], SessionMessage | None]
 """What a message is answered that the server is not to see; `None` if it is."""
@@ -32,7 +33,7 @@ async def receive(
         async for data in source:
             for line in cutter.feed(data):
                 if isinstance(line, Oversize):
-                    await _refuse(line, incoming, back)
+                    await _refuse(line, too_large("this message"), incoming, back)
                 elif line.strip():
                     await _take(line, incoming, back, instead)
 
@@ -43,6 +44,11 @@ async def _take(
     back: MemoryObjectSendStream[SessionMessage],
     instead: Instead,
 ) -> None:
+    try:
+        check_values(line)
+    except ValueError as error:
+        await _refuse(Oversize(line[:EDGE], line[-EDGE:]), f"this message cannot be read: {error}", incoming, back)
+        return
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError as error:
@@ -57,14 +63,15 @@ async def _take(
 
 async def _refuse(
     line: Oversize,
+    sentence: str,
     incoming: MemoryObjectSendStream[SessionMessage | Exception],
     back: MemoryObjectSendStream[SessionMessage],
 ) -> None:
     """Answer a request that is too large; an answer that is too large counts as one that failed."""
     if line.is_request or line.id is None:
-        await back.send(_error(line.id, f"{too_large('this message')}; nothing was done"))
+        await back.send(_error(line.id, f"{sentence}; nothing was done"))
     else:
-        await incoming.send(_error(line.id, too_large("the answer")))
+        await incoming.send(_error(line.id, sentence.replace("this message", "the answer")))
 
 
 def _error(id_: str | int | None, sentence: str, code: int = TOO_LARGE) -> SessionMessage:
