@@ -11,7 +11,7 @@ from tests.support import processes
 
 from bide.client import start
 from bide.client.blocking import Link
-from bide.model.errors import DaemonUnavailable, HomeBusy, HomeUnusable
+from bide.model.errors import DaemonUnavailable, HomeBusy, HomeReadOnly, HomeUnusable
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_daemon_is_started_where_more_is_open_than_may_be(instead: Path, home:
 @pytest.mark.root
 def test_a_home_on_a_file_system_that_is_read_only_is_said(small_disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    with pytest.raises(HomeUnusable, match="its file system is read-only"):
+    with pytest.raises(HomeReadOnly, match="is read-only"):
         start.prepare_home(str(small_disk))
 
 

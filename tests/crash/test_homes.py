@@ -12,7 +12,7 @@ from tests.crash.place import Place
 from tests.crash.producing import Gate, Producer, Producers, check_all
 
 from bide import config
-from bide.model.errors import BideError
+from bide.model.errors import TooManyFiles
 
 
 def test_of_many_daemons_started_at_once_one_serves_and_all_say_ready(place: Place) -> None:
@@ -80,7 +80,7 @@ def test_a_daemon_short_of_descriptors_refuses_new_jobs_and_keeps_the_old(
     made: list[Producer] = []
     jobs: list[str] = []
     with pytest.raises(
-        BideError, match="Too many open files for another job to be started; wait for jobs to end, or raise the limit"
+        TooManyFiles, match="has as many files open as it may; wait for jobs to end, or raise the limit"
     ):
         while True:
             made.append(producers.make(gate=gate.path))

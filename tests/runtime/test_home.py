@@ -15,7 +15,7 @@ from tests.support.patience import end_of, ended, eventually
 
 import bide
 from bide import Reason
-from bide.model.errors import DatabaseNewer, HomeBusy, HomeUnusable, JobNotFound
+from bide.model.errors import DatabaseNewer, HomeBusy, HomeReadOnly, HomeUnusable, JobNotFound
 
 DOORS = pytest.mark.parametrize("door", [homes.local, homes.remote], ids=["local", "remote"])
 
@@ -88,7 +88,7 @@ async def test_a_home_that_cannot_be_written_is_refused(tmp_path: Path, door: ho
     disk.mkdir()
     await anyio.run_process(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(disk)])
     try:
-        with pytest.raises(HomeUnusable, match="as bide's home: Read-only file system; make it writable"):
+        with pytest.raises(HomeReadOnly, match="is read-only, so nothing can be recorded there; make it writable"):
             async with door(disk / "home") as jobs:
                 await jobs.run("true")
     finally:

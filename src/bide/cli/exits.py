@@ -36,6 +36,8 @@ STATUS_OF_CODE = {
     "bad_settings": 99,
     "database_newer": 99,
     "disk_full": 99,
+    "home_read_only": 99,
+    "too_many_files": 99,
     "too_many_connections": 99,
     "internal_error": 99,
 }

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from bide.model.errors import BideError, DaemonUnavailable, DiskFull, HomeUnusable, from_json
+from bide.model.errors import BideError, DaemonUnavailable, HomeReadOnly, HomeUnusable, from_json, of_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,14 +86,11 @@ def prepare_home(home: str) -> None:
         if not os.path.isdir(home):
             raise HomeUnusable(home=home, detail="it is not a folder") from None
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(home=home) from error
-        raise HomeUnusable(home=home, detail=error.strerror or str(error)) from error
+        raise of_os_error(error, home) or HomeUnusable(home=home, detail=error.strerror or str(error)) from error
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        read_only = os.statvfs(home).f_flag & os.ST_RDONLY
-        raise HomeUnusable(
-            home=home, detail="its file system is read-only" if read_only else "no permission to write in it"
-        )
+        if os.statvfs(home).f_flag & os.ST_RDONLY:
+            raise HomeReadOnly(home=home)
+        raise HomeUnusable(home=home, detail="no permission to write in it")
 
 
 def ensure_daemon(home: str) -> None:

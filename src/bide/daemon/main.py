@@ -27,7 +27,7 @@ from bide.daemon.sockets import SocketGuard
 from bide.daemon.webdoor import WebDoor
 from bide.gate import Gate, Limits
 from bide.keeper import launch
-from bide.model.errors import BideError, HomeBusy, InternalError
+from bide.model.errors import BideError, HomeBusy, InternalError, of_os_error
 from bide.model.times import stamp
 from bide.runtime.core import now
 from bide.runtime.local import LocalJobs, open_jobs
@@ -57,6 +57,12 @@ def main() -> None:
         _serve_or_defer(home)
     except BideError as error:
         _say({"error": error.to_json()})
+        sys.exit(1)
+    except OSError as error:
+        known = of_os_error(error, home)
+        if known is None:
+            log.exception("the daemon failed")
+        _say({"error": (known or InternalError(detail=str(error))).to_json()})
         sys.exit(1)
     except Exception as error:
         log.exception("the daemon failed")

@@ -25,6 +25,8 @@
     ├── HomeBusy              home_busy            another runtime serves this home
     ├── DatabaseNewer         database_newer       written by a newer bide
     ├── DiskFull              disk_full            nothing could be written
+    ├── HomeReadOnly          home_read_only       the home is on a file system that cannot be written
+    ├── TooManyFiles          too_many_files       no file descriptor is left
     ├── TooManyConnections    too_many_connections a door has as many connections as it takes
     ├── DaemonUnavailable     daemon_unavailable   no daemon answers and none could be started
     └── InternalError         internal_error       a fault of ours; the daemon's log has it
@@ -32,6 +34,8 @@
 What happens to a *job* (exit 1, a timeout, a kill) is never one of these: it is the job's end.
 A code is stable: it is what JSON and HTTP carry, and each door has a table from it.
 """
+
+import errno
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -247,6 +251,26 @@ class TooManyConnections(BideError):
     sentence = "{door} has as many busy connections as it takes ({most} at most); close some, or try again later"
 
 
+class HomeReadOnly(BideError):
+    """The file system of the home is mounted read-only."""
+
+    code = "home_read_only"
+    sentence = (
+        "the file system of {home!r} is read-only, so nothing can be recorded there; make it writable, "
+        "or copy the home to another folder and set BIDE_HOME to that"
+    )
+
+
+class TooManyFiles(BideError):
+    """The process, or the machine, has as many files open as it may."""
+
+    code = "too_many_files"
+    sentence = (
+        "the daemon of {home!r} has as many files open as it may; wait for jobs to end, "
+        "or raise the limit (ulimit -n) and run: bide daemon restart"
+    )
+
+
 class DaemonUnavailable(BideError):
     """No daemon answers and none could be started."""
 
@@ -288,11 +312,28 @@ ERRORS: "dict[str, type[BideError]]" = {
         HomeBusy,
         DatabaseNewer,
         DiskFull,
+        HomeReadOnly,
+        TooManyFiles,
         TooManyConnections,
         DaemonUnavailable,
         InternalError,
     )
 }
+
+
+_OF_ERRNO: "dict[int, type[BideError]]" = {
+    errno.ENOSPC: DiskFull,
+    errno.EDQUOT: DiskFull,
+    errno.EROFS: HomeReadOnly,
+    errno.EMFILE: TooManyFiles,
+    errno.ENFILE: TooManyFiles,
+}
+
+
+def of_os_error(error: OSError, home: str) -> BideError | None:
+    """What an error of the system means for a home; None if it may mean anything."""
+    found = _OF_ERRNO.get(error.errno or 0)
+    return None if found is None else found(home=home)
 
 
 def from_json(body: "Mapping[str, Any]") -> BideError:

@@ -8,8 +8,7 @@ import os
 import socket
 import stat
 
-from bide.keeper.folder import NO_ROOM
-from bide.model.errors import DiskFull, HomeBusy, HomeUnusable
+from bide.model.errors import HomeBusy, HomeUnusable, of_os_error
 from bide.runtime.reserve import Reserve
 
 
@@ -29,9 +28,7 @@ class Home:
         try:
             self.reserve.with_room(self._open)
         except OSError as error:
-            if error.errno in NO_ROOM:
-                raise DiskFull(home=path) from error
-            raise HomeUnusable(home=path, detail=error.strerror or str(error)) from error
+            raise of_os_error(error, path) or HomeUnusable(home=path, detail=error.strerror or str(error)) from error
         self._take_lock()
 
     def _open(self) -> None:
@@ -79,9 +76,9 @@ class Home:
             self.reserve.with_room(lambda: sock.bind(address))
         except OSError as error:
             sock.close()
-            if error.errno in NO_ROOM:
-                raise DiskFull(home=self.path) from error
-            raise HomeUnusable(home=self.path, detail=f"no socket can be made there ({error.strerror})") from error
+            known = of_os_error(error, self.path)
+            unusable = HomeUnusable(home=self.path, detail=f"no socket can be made there ({error.strerror})")
+            raise known or unusable from error
         finally:
             os.umask(before)
         self._bound[name] = self._identity(name)

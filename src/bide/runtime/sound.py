@@ -1,4 +1,7 @@
-"""A database that is found damaged is made anew from the folders, and what was asked is done again. A full disk is said."""
+"""A database that is found damaged is made anew from the folders, and what was asked is done again.
+
+Errors of the system that users can do something about, such as a full disk, get their own codes.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,7 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from bide.keeper.folder import NO_ROOM
-from bide.model.errors import DiskFull
+from bide.model.errors import of_os_error
 from bide.runtime.core import Core
 from bide.store.faults import DatabaseCorrupt
 
@@ -29,7 +31,7 @@ def with_sound_store(
 ) -> Callable[Concatenate[S, P], CoroutineType[Any, Any, T]]:
     """A verb that meets a damaged database has it made anew from the job folders, and is done again.
 
-    Raises DiskFull where there was no room for what it had to write.
+    Raises DiskFull where there was no room for what it had to write, HomeReadOnly and TooManyFiles likewise.
     """
 
     @functools.wraps(verb)
@@ -40,8 +42,9 @@ def with_sound_store(
             self.core.keeping.renew()
             return await verb(self, *args, **options)
         except OSError as error:
-            if error.errno in NO_ROOM:
-                raise DiskFull(home=self.core.home.path) from error
-            raise
+            known = of_os_error(error, self.core.home.path)
+            if known is None:
+                raise
+            raise known from error
 
     return done

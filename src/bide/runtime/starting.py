@@ -19,15 +19,7 @@ from bide.keeper import folder, groups, holding, launch
 from bide.keeper.groups import Group
 from bide.kinds import base as kinds
 from bide.model.dedup import Policy
-from bide.model.errors import (
-    BadRequest,
-    DiskFull,
-    FolderNotFound,
-    InternalError,
-    LimitsUnavailable,
-    NameInUse,
-    QueueFull,
-)
+from bide.model.errors import BadRequest, FolderNotFound, LimitsUnavailable, NameInUse, QueueFull, of_os_error
 from bide.model.job import DEFAULT_OWNER, Job, JobId, Spec, id_after, make_id
 from bide.model.limits import Limits
 from bide.model.output import Stream
@@ -172,14 +164,9 @@ def resolved(core: Core, request: Request) -> Turn:
 
 
 def _refusal(core: Core, error: OSError) -> Exception:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(home=core.home.path)
     if error.errno == errno.E2BIG:
         return BadRequest(detail="the command and its environment are too large")
-    if error.errno in (errno.EMFILE, errno.ENFILE):
-        what_to_do = "wait for jobs to end, or raise the limit (ulimit -n) and run: bide daemon restart"
-        return InternalError(detail=f"{error.strerror} for another job to be started; {what_to_do}")
-    return error
+    return of_os_error(error, core.home.path) or error
 
 
 def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:

@@ -1,10 +1,11 @@
 """What can be wrong with the database, in words that callers without SQL understand."""
 
+import errno
 import os
 import sqlite3
 from pathlib import Path
 
-from bide.model.errors import DiskFull, HomeUnusable, InternalError
+from bide.model.errors import DiskFull, HomeReadOnly, HomeUnusable, InternalError, TooManyFiles
 
 
 class DatabaseCorrupt(Exception):
@@ -24,6 +25,20 @@ def _is_full(folder: Path) -> bool:
     return not disk.f_bavail or (bool(disk.f_files) and not disk.f_favail)
 
 
+def _unusable(home: str, detail: str) -> Exception:
+    if os.statvfs(home).f_flag & os.ST_RDONLY:
+        return HomeReadOnly(home=home)
+    return TooManyFiles(home=home) if _has_no_descriptor() else HomeUnusable(home=home, detail=detail)
+
+
+def _has_no_descriptor() -> bool:
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False
+
+
 def is_of_the_schema(error: BaseException | None) -> bool:
     """Whether a statement of ours found tables that are not as this version, or the file itself, says."""
     return isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_ERROR
@@ -39,5 +54,5 @@ def fault(error: sqlite3.Error, path: Path) -> Exception:
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return DatabaseCorrupt(f"{path}: {error}")
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-        return HomeUnusable(home=str(path.parent), detail=str(error))
+        return _unusable(str(path.parent), str(error))
     return InternalError(detail=f"{path}: {error}")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Ran, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
-from bide.model.errors import BadRequest, BideError, InternalError
+from bide.model.errors import BadRequest, BideError, InternalError, of_os_error
 from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Slice, Stream
@@ -54,6 +54,8 @@ STATUSES = {
     "home_busy": 503,
     "database_newer": 503,
     "disk_full": 507,
+    "home_read_only": 503,
+    "too_many_files": 503,
     "too_many_connections": 503,
     "daemon_unavailable": 503,
     "internal_error": 500,
@@ -127,8 +129,10 @@ class Routes:
                 raise
             await _fail(reply, BadRequest(detail=f"the request cannot be read: {error}"))
         except OSError as error:
-            log.exception("%s %s", request.method, request.path)
-            await _fail(reply, InternalError(detail=str(error)))
+            known = of_os_error(error, self.info()["home"])
+            if known is None:
+                log.exception("%s %s", request.method, request.path)
+            await _fail(reply, known or InternalError(detail=str(error)))
 
     def _match(self, request: HttpRequest) -> tuple[Handler, str, str]:
         """Return what answers, the id or name in the path, and the route."""
