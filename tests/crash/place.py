@@ -6,8 +6,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ T = TypeVar("T")
 ENV = {"PATH": os.environ["PATH"]}
 """The whole environment of a job here."""
 _CHUNK = 1 << 20
+_LOOK_AGAIN = 0.03
 
 
 class Place:
@@ -111,15 +112,35 @@ class Place:
     # What is asked.
 
     def _asked(self, ask: Callable[[Link], T]) -> T:
-        """An answer, from the next daemon if this one dies meanwhile."""
+        """An answer, from the next daemon if this one dies meanwhile: the client waits for one, which is started here."""
         deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                with closing(Link(str(self.home), starts=False)) as link:
-                    return ask(link)
-            except DaemonUnavailable:
-                assert time.monotonic() < deadline
-                self.start()
+        with self._revived():
+            while True:
+                try:
+                    with closing(Link(str(self.home), starts=False)) as link:
+                        return ask(link)
+                except DaemonUnavailable:
+                    assert time.monotonic() < deadline
+                    self.start()
+
+    @contextmanager
+    def _revived(self) -> Generator[None]:
+        """While inside, a daemon that dies is followed by another."""
+        over = threading.Event()
+
+        def revive() -> None:
+            while not over.wait(_LOOK_AGAIN):
+                if not self._is_up():
+                    with suppress(AssertionError):  # who asks says that no daemon came up
+                        self.start()
+
+        reviver = threading.Thread(target=revive)
+        reviver.start()
+        try:
+            yield
+        finally:
+            over.set()
+            reviver.join()
 
     def call(self, method: str, path: str, body: Json | None = None, **query: str | int) -> Json:
         return self._asked(lambda link: link.call(method, path, body, query))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from tests.crash.killer import NEVER, Killer
 from tests.crash.patience import until
 from tests.crash.place import Place
-from tests.crash.size import points
 
 
 def sweep_daemon(
@@ -31,6 +30,5 @@ def sweep_daemon(
             until(lambda: place.world.status(tracer) is not None)
 
     once(NEVER)
-    for point in points(killer.total(), sample):
+    for point in killer.points(sample):
         once(point)
-        killer.count()

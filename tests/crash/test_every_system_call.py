@@ -14,7 +14,6 @@ from tests.crash.killer import NEVER, Killer
 from tests.crash.patience import until
 from tests.crash.place import Json, Place
 from tests.crash.producing import KINDS, Gate, Producers
-from tests.crash.size import points
 from tests.crash.sweeping import sweep_daemon
 
 Once = Callable[[], None]
@@ -44,10 +43,9 @@ def sweep(killer: Killer, once: Once, *, before: tuple[int, ...] = (), sample: i
     """Do something once for every system call of the keeper, killing it there."""
     killer.plan(*before, NEVER)
     once()
-    for point in points(killer.total(), sample):
+    for point in killer.points(sample):
         killer.plan(*before, point)
         once()
-        killer.count()
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -12,7 +12,6 @@ import pytest
 from tests.crash.killer import NEVER, Killer
 from tests.crash.patience import until
 from tests.crash.place import Place
-from tests.crash.size import points
 
 _READING = "0 0x0 "
 """The number of read, and of stdin: the hook waits for what its client says."""
@@ -25,9 +24,8 @@ def test_a_hook_may_die_at_every_system_call_and_loses_nothing(
 ) -> None:
     hook = Hook(swept, killer, tmp_path, point)
     hook.killed_at(NEVER)
-    for call in points(killer.total(), 24):
+    for call in killer.points(24):
         hook.killed_at(call)
-        killer.count()
 
 
 class Hook:

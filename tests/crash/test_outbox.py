@@ -12,7 +12,6 @@ import pytest
 from tests.crash.killer import NEVER, Killer
 from tests.crash.patience import pause, until
 from tests.crash.place import Json, Place
-from tests.crash.size import points
 from tests.crash.sweeping import sweep_daemon
 
 from bide.client.http1 import request
@@ -135,9 +134,8 @@ def test_who_is_told_may_die_at_every_system_call_from_hearing_to_acknowledging(
         settle(swept, notice, printed(out))
 
     once(NEVER)
-    for point in points(killer.total(), 24):
+    for point in killer.points(24):
         once(point)
-        killer.count()
 
 
 def settle(place: Place, notice: str, told: list[str]) -> None:

@@ -12,7 +12,6 @@ from tests.crash.killer import NEVER, Killer
 from tests.crash.patience import until
 from tests.crash.place import Place
 from tests.crash.producing import Producers
-from tests.crash.size import points
 from tests.crash.sweeping import sweep_daemon
 from tests.support.processes import spares
 
@@ -51,9 +50,8 @@ def test_a_spare_may_die_at_every_system_call(traced: Place, killer: Killer, pro
         second.check(traced, traced.end(job))
 
     once(NEVER)
-    for point in points(killer.total(), 30):
+    for point in killer.points(30):
         once(point)
-        killer.count()
 
 
 def test_the_daemon_may_die_at_every_system_call_of_a_submit_to_a_spare(

@@ -1,6 +1,7 @@
 """MCP over HTTP: loopback, with a token, for nobody's browser."""
 
 import json
+import os
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -15,6 +16,8 @@ from mcp.shared.exceptions import MCPError
 from tests.mcpserver.clients import ERAS, Agent
 from tests.support import homes
 from tests.support.patience import eventually
+
+from bide.mcpserver import http
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -43,6 +46,15 @@ def token(home: Path) -> str:
     return path.read_text().strip()
 
 
+def test_the_token_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        assert len(http.token(str(tmp_path))) > 30
+    finally:
+        os.umask(before)
+    assert token(tmp_path) == http.token(str(tmp_path))
+
+
 async def test_only_who_has_the_token_and_is_no_web_page_is_served(home: Path, port: int) -> None:
     bearer = f"Bearer {token(home)}"
     assert status(port) == 401
@@ -56,8 +68,8 @@ async def test_only_who_has_the_token_and_is_no_web_page_is_served(home: Path, p
 async def over(home: Path, port: int, era: str, **headers: str) -> AsyncGenerator[Agent]:
     """The official client, with these headers."""
     async with (
-        httpx2.AsyncClient(headers={"authorization": f"Bearer {token(home)}", **headers}) as http,
-        Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http), mode=era) as client,
+        httpx2.AsyncClient(headers={"authorization": f"Bearer {token(home)}", **headers}) as line,
+        Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=line), mode=era) as client,
     ):
         yield Agent(client)
 

@@ -266,3 +266,21 @@ async def test_96_ending_a_session_kills_what_runs_and_removes_its_jobs(ai: Agen
     assert (code, "it ended at" in sentence) == ("session_not_found", True)
     for job in (done, running):
         assert (await ai.refusal("getJobOutput", sessionId=session, jobId=job))[0] == "job_forgotten"
+
+
+async def test_a_session_is_its_owners_alone(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with (
+        agent(jobs_here, tmp_path, owner="ann", tools=(TOOLSET,)) as ann,
+        agent(jobs_here, tmp_path, owner="ben", tools=(TOOLSET,)) as ben,
+    ):
+        session = (await ann.data("startSession", id="hers"))["sessionId"]
+        assert (await ben.data("listSessions"))["sessions"] == []
+        for tool, more in (
+            ("updateSession", {"cwd": "/"}),
+            ("listJobs", {}),
+            ("exec", {"code": "true", "language": "shell"}),
+            ("endSession", {}),
+        ):
+            answer = await ben.ask(tool, sessionId=session, **more)
+            assert answer.is_error, tool
+        assert [one["id"] for one in (await ann.data("listSessions"))["sessions"]] == [session]

@@ -65,6 +65,13 @@ def test_what_links_a_job_to_bide_cannot_be_overridden() -> None:
     assert (env["BIDE_JOB"], env["BIDE_HOME"], env["BIDE_PARENT"]) == ("j1", "/home", "outer")
 
 
+def test_what_linked_the_caller_to_bide_is_left_behind_and_so_is_what_was_unset() -> None:
+    base = {"BIDE_SESSION": "s", "BIDE_SESSION_FOLDER": "/s", "BIDE_PARENT": "other", "GONE": "1", "KEPT": "1"}
+    env = build(base, {}, defaults=False, pty=False, ours=OURS, unset=["GONE"])
+    assert {"BIDE_SESSION", "BIDE_SESSION_FOLDER", "BIDE_PARENT", "GONE"} & env.keys() == set()
+    assert env["KEPT"] == "1"
+
+
 def test_what_is_no_variable_is_left_behind() -> None:
     env = build({"": "1", "A=B": "2", "C": "\0", "D": "ok"}, {}, defaults=False, pty=False, ours={})
     assert env == {"D": "ok", "PATH": "/usr/local/bin:/usr/bin:/bin"}

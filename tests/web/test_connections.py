@@ -71,6 +71,14 @@ def test_a_chunked_body_is_read(wire: socket.socket) -> None:
     assert b"no job 'no' here" in rest(wire)
 
 
+def test_a_request_with_two_hosts_is_refused(wire: socket.socket, daemon: Path) -> None:
+    wire.sendall(b"GET /v1/daemon HTTP/1.1\r\nHost: x\r\nhost: y\r\n\r\n")
+    answer = rest(wire)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"a request has one Host header" in answer
+    assert alive(daemon)
+
+
 @pytest.mark.parametrize(
     "noise",
     [

@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from tests.support.http import Http
+from tests.support.patience import PATIENCE
 from tests.support.visitor import Visitor, visitor
 from tests.web.asking import asking
 
@@ -42,6 +44,15 @@ def test_without_the_cookie_there_is_nothing(inside: Visitor, method: str, path:
     for cookie in ("", "bide=", "bide=guess", f"other={inside.cookie}"):
         got = inside.send(method, inside.place + path, "", Cookie=cookie)
         assert (got.status, "run 'bide web' at a terminal" in got.page.text) == (401, True)
+
+
+def test_cookies_may_come_in_several_headers(inside: Visitor) -> None:
+    with closing(HTTPConnection(inside.host, timeout=PATIENCE)) as line:
+        line.putrequest("GET", inside.place, skip_host=True)
+        for name, value in (("Host", inside.host), ("Cookie", "other=1"), ("Cookie", inside.cookie)):
+            line.putheader(name, value)
+        line.endheaders()
+        assert line.getresponse().status == 200
 
 
 def test_a_cookie_is_good_for_its_own_place_alone(daemon: Path, inside: Visitor) -> None:
