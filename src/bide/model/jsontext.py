@@ -22,16 +22,17 @@ VALUES_MOST = 50_000
 
 def check_values(data: bytes | bytearray) -> None:
     """Refuse a text with more values than can be read at once. Raises ValueError."""
-    if len(data) <= VALUES_MOST or _count(data) <= VALUES_MOST:
+    if len(data) <= VALUES_MOST or _count(data, b",[{") <= VALUES_MOST:
         return
     # It may be text that has commas.
     plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    if plain.count(b'"') > 4 * VALUES_MOST or _count(b"".join(plain.split(b'"')[::2])) > VALUES_MOST:
+    if _count(plain, b'"') > 4 * VALUES_MOST or _count(b"".join(plain.split(b'"')[::2]), b",[{") > VALUES_MOST:
         raise ValueError(f"it has more than {VALUES_MOST} values, the most that one may have")
 
 
-def _count(data: bytes | bytearray) -> int:
-    return data.count(b",") + data.count(b"[") + data.count(b"{")
+def _count(data: bytes | bytearray, these: bytes) -> int:
+    # `count` takes ten times as long where most of the bytes are counted.
+    return len(data) - len(data.translate(None, these))
 
 
 def encode(value: object) -> bytes:
