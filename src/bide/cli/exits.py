@@ -17,6 +17,7 @@ STATUS_OF_CODE = {
     "bad_project": USAGE,
     "job_not_found": 97,
     "job_forgotten": 97,
+    "not_allowed": 98,
     "session_not_found": 97,
     "conversation_not_found": 97,
     "question_not_found": 97,

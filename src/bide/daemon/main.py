@@ -10,7 +10,6 @@ import logging.handlers
 import os
 import signal
 import socket
-import struct
 import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -24,6 +23,7 @@ from bide.api import Filter
 from bide.client.start import MCP_SOCKET, SOCKET
 from bide.daemon.mcpdoor import McpSocket
 from bide.daemon.sockets import SocketGuard
+from bide.daemon.views import Views
 from bide.daemon.webdoor import WebDoor
 from bide.gate import Gate, Limits
 from bide.keeper import launch
@@ -45,7 +45,6 @@ _LIMITS = Limits(most=10_000, asks_within=30)
 _PATIENCE = 30.0
 _GC_EVERY = 20_000
 _LOOK_AGAIN = 0.02
-_CREDENTIALS = struct.Struct("3i")
 
 
 def main() -> None:
@@ -206,18 +205,33 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
         }
 
     async with WebDoor(jobs) as web:
+        views = Views(jobs)
+
+        def limits() -> dict[str, Any]:
+            return jobs.core.keeping.groups.place().to_json()
+
         routes = Routes(
             jobs,
             jobs,
             info=info,
-            limits=lambda: jobs.core.keeping.groups.place().to_json(),
+            limits=limits,
             end_jobs=lambda: _kill_all(jobs),
             stop=stop,
             web=web.address,
         )
 
         def door(peer: socket.socket) -> App | None:
-            return routes if _is_our_user(peer) else None
+            view = views.of(peer)
+            if view is None or view.rights is None:
+                return view and routes
+            rights = view.rights
+
+            async def refused() -> Any:
+                raise rights.refused("this concerns the jobs of all owners")
+
+            return Routes(
+                view.jobs, view.upkeep, info=info, limits=limits, end_jobs=refused, stop=stop, web=refused
+            )
 
         async with serving(listening(jobs, SOCKET), SOCKET, door, _LIMITS) as gate:
             yield gate
@@ -233,15 +247,10 @@ def listening(jobs: LocalJobs, name: str) -> socket.socket:
 async def serve_mcp(jobs: LocalJobs, sock: socket.socket, guard: SocketGuard) -> None:
     """Serve MCP clients that come to this socket, and over HTTP if that is set."""
     async with anyio.create_task_group() as group:
-        door = McpSocket(jobs, jobs, jobs.core.settings, _is_our_user, group)
+        door = McpSocket(Views(jobs), jobs.core.settings, group)
         if (port := jobs.core.settings.mcp.port) is not None:
             group.start_soon(door.serve_http, jobs.core.home.path, port)
         await door.serve(sock, lambda gate: guard.guard(MCP_SOCKET, lambda: gate.renew(listening(jobs, MCP_SOCKET))))
-
-
-def _is_our_user(peer: socket.socket) -> bool:
-    _, uid, _ = _CREDENTIALS.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return uid == os.geteuid()
 
 
 async def _obey_signals(jobs: LocalJobs) -> None:

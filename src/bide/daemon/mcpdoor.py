@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,10 +16,11 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from bide.client.start import MCP_SOCKET
 from bide.gate import Gate, Guest, Limits, admitting
-from bide.model.errors import BadRequest, BideError
+from bide.model.errors import BadRequest, BideError, NotAllowed
 
 if TYPE_CHECKING:
-    from bide.api import Jobs, Upkeep
+    from bide.api import Upkeep
+    from bide.daemon.views import View, Views
     from bide.mcpserver.server import Door
     from bide.settings import Settings
 
@@ -38,18 +38,14 @@ class McpSocket:
 
     def __init__(
         self,
-        jobs: Jobs,
-        upkeep: Upkeep,
+        views: Views,
         settings: Settings,
-        allowed: Callable[[socket.socket], bool],
         group: TaskGroup,
     ) -> None:
         """Nothing is loaded yet. `group` is for what outlives a connection."""
-        self._jobs = jobs
-        self._upkeep = upkeep
+        self._views = views
         self._settings = settings
         self._group = group
-        self._allowed = allowed
         self._door: Door | None = None
         self._loading = anyio.Lock()
 
@@ -57,24 +53,25 @@ class McpSocket:
         """Serve the clients that come to this socket, for as long as the daemon lives. `opened` is given its gate."""
 
         def admit(peer: socket.socket, guest: Guest) -> None:
-            if self._allowed(peer):
-                scope = anyio.CancelScope()
-                guest.drop = scope.cancel
-                self._group.start_soon(self._answer, peer, guest, scope)
-            else:
+            view = self._views.of(peer)
+            if view is None:
                 guest.left()
                 peer.close()
+                return
+            scope = anyio.CancelScope()
+            guest.drop = scope.cancel
+            self._group.start_soon(self._answer, peer, view, guest, scope)
 
         async with admitting(sock, MCP_SOCKET, _LIMITS, admit) as gate:
             opened(gate)
             await anyio.sleep_forever()
 
-    async def _answer(self, peer: socket.socket, guest: Guest, scope: anyio.CancelScope) -> None:
+    async def _answer(self, peer: socket.socket, view: View, guest: Guest, scope: anyio.CancelScope) -> None:
         """Serve one connection until its client goes away, or the scope is cancelled."""
         with scope:
             try:
                 async with await SocketStream.from_socket(peer) as stream:
-                    await self._serve(stream, guest)
+                    await self._serve(stream, view, guest)
             except* _GONE:
                 pass
             except* OSError as errors:
@@ -85,24 +82,28 @@ class McpSocket:
                 peer.close()
                 guest.left()
 
-    async def _serve(self, stream: SocketStream, guest: Guest) -> None:
+    async def _serve(self, stream: SocketStream, view: View, guest: Guest) -> None:
         buffered = BufferedByteReceiveStream(stream)
         hello = json.loads(await buffered.receive_until(b"\n", _HELLO_MAX))
         guest.busy()
         async with AsyncExitStack() as present:
-            hello["attended"] = await self._attend(hello, present)
+            if view.rights is not None:
+                hello["owner"] = hello.get("owner") or view.rights.owner
+            hello["attended"] = await self._attend(hello, view.upkeep, present)
             door = await self._loaded()
+            if view.rights is not None:
+                door = door.within(view.jobs)
             await door.serve(buffered, stream, hello)
 
-    async def _attend(self, hello: dict[str, Any], present: AsyncExitStack) -> bool:
+    async def _attend(self, hello: dict[str, Any], upkeep: Upkeep, present: AsyncExitStack) -> bool:
         """The owner is there from now on, not only from when the protocol is loaded, until the client is gone."""
         owner = _import("bide.mcpserver.scope").owner_in(hello)
         if not owner:
             return False
         try:
-            await present.enter_async_context(self._upkeep.attend(owner))
-        except BadRequest:
-            return False  # no owner can be called so; the calls are told
+            await present.enter_async_context(upkeep.attend(owner))
+        except (BadRequest, NotAllowed):
+            return False  # no owner can be called so, or it is not this one; the calls are told
         return True
 
     async def serve_http(self, home: str, port: int) -> None:
@@ -124,7 +125,7 @@ class McpSocket:
             door = self._door
             if door is None:
                 module = await anyio.to_thread.run_sync(_import, "bide.mcpserver.server")
-                door = self._door = module.Door(self._jobs, self._group, self._settings)
+                door = self._door = module.Door(self._views.all.jobs, self._group, self._settings)
         return door
 
 

@@ -54,6 +54,7 @@ class Door:
         """One server object for all connections; who calls is known by the connection. `group` outlives them."""
         self._jobs = jobs
         self._group = group
+        self._settings = settings
         self._toolsets = toolsets.made(settings)
         self._arrivals: dict[str, Arrivals] = {}
         self._riding = riding.Riding(jobs.outbox)
@@ -76,6 +77,10 @@ class Door:
             lifespan=over_http,
         )
         self._tasks.serve(self.server, self._subscriptions)
+
+    def within(self, jobs: Jobs) -> Door:
+        """The same for a client that has other verbs: those of the job in which it runs."""
+        return type(self)(jobs, self._group, self._settings)
 
     async def serve(self, source: ByteReceiveStream, sink: ByteSendStream, hello: Json) -> None:
         """Speak with one client over lines of JSON until it goes away; `hello` says who it is."""

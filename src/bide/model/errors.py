@@ -10,6 +10,7 @@
     │   └── HomeUnusable      home_unusable        the home cannot be written or is not ours
     ├── JobNotFound           job_not_found        no such id or name, now or ever
     │   └── JobForgotten      job_forgotten        it was here, and was forgotten
+    ├── NotAllowed            not_allowed          it is another owner's, and a job asks for it
     ├── SessionNotFound       session_not_found    no such session, or it has ended
     ├── ConversationNotFound  conversation_not_found  no such conversation of this owner
     ├── QuestionNotFound      question_not_found   no such question, and no open one of such a job
@@ -115,6 +116,16 @@ class JobForgotten(JobNotFound):
 
     code = "job_forgotten"
     sentence = "job {job!r} was forgotten at {at} ({why}); its record and output are gone"
+
+
+class NotAllowed(BideError):
+    """A process within a job asks for what is not its owner's."""
+
+    code = "not_allowed"
+    sentence = (
+        "{what}; this comes from within job {job} of owner {owner!r}, and a job acts for its own owner alone: "
+        "do it from a terminal that no job has started"
+    )
 
 
 class SessionNotFound(BideError):
@@ -296,6 +307,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         HomeUnusable,
         JobNotFound,
         JobForgotten,
+        NotAllowed,
         SessionNotFound,
         ConversationNotFound,
         QuestionNotFound,

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from bide.model.job import Job, JobId
 from bide.model.notify import What
+from bide.model.owners import is_by
 from bide.model.phase import Ended, Reason
 
 LEASE = timedelta(minutes=10)
@@ -81,7 +82,7 @@ def notice_of_end(job: Job) -> Notice:
     level = Level.INFO
     if end.success:
         what = What.ENDED
-    elif end.reason is Reason.KILLED and end.by in (job.owner, SUPERSEDED):
+    elif end.reason is Reason.KILLED and (end.by == SUPERSEDED or is_by(job.owner, end.by)):
         what = What.KILLED
     else:
         what, level = What.FAILED, Level.CRITICAL if end.reason is Reason.LOST else Level.ERROR

@@ -15,3 +15,14 @@ def owner_of(client: str, folder: str) -> str:
     import hashlib  # noqa: PLC0415 - only a long path pays for it
 
     return f"{name[:40]}-{hashlib.sha256(name.encode()).hexdigest()[:20]}"
+
+
+def job_of(job: str, owner: str) -> str:
+    """Who did something, where that was a process within a job."""
+    return f"job {job} of owner {owner}"
+
+
+def is_by(owner: str, by: str) -> bool:
+    """Whether an owner did something: a client of its own, or one of its jobs. A long name may be cut."""
+    _, found, whose = by.partition(" of owner ")
+    return by == owner or (by.startswith("job ") and bool(found) and owner.startswith(whose))

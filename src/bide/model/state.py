@@ -21,7 +21,7 @@ from bide.model.errors import BadRequest
 T = TypeVar("T")
 Texts = Mapping[str, str]
 
-_OURS = ("BIDE_JOB", "BIDE_PARENT", "BIDE_HOME", "BIDE_SESSION", "BIDE_SESSION_FOLDER")
+_OURS = ("BIDE_JOB", "BIDE_PARENT", "BIDE_HOME", "BIDE_OWNER", "BIDE_SESSION", "BIDE_SESSION_FOLDER")
 _NEVER = (*_OURS, "IFS", "PWD", "SHLVL", "_")
 """Variables that belong to one run and say nothing about the session."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

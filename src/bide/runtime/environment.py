@@ -24,7 +24,7 @@ ON_A_TERMINAL = {"TERM": "xterm-256color"}
 _NOT_ON_A_TERMINAL = ("NO_COLOR",)
 _OF_ANOTHER_TERMINAL = ("LINES", "COLUMNS")
 """How large the caller's is; what the job's own `env` says here is the size of its terminal."""
-_OURS = ("BIDE_JOB", "BIDE_PARENT", "BIDE_HOME", "BIDE_SESSION", "BIDE_SESSION_FOLDER")
+_OURS = ("BIDE_JOB", "BIDE_PARENT", "BIDE_HOME", "BIDE_OWNER", "BIDE_SESSION", "BIDE_SESSION_FOLDER")
 
 
 def build(

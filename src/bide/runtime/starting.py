@@ -183,7 +183,8 @@ def _decide(core: Core, request: Request) -> tuple[Job, folder.Orders, Group]:
     if request.service is not None:
         ports.check(core, request.service.ports)
     job_id = entering.next_id(core, session) or new_id(core)
-    ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path, **lineage.variables(session, parent)}
+    ours = {folder.MARKER: job_id, "BIDE_HOME": core.home.path, config.DEFAULT_OWNER_VARIABLE: owner}
+    ours |= lineage.variables(session, parent)
     ours |= entering.links(core, request, cwd)
     unset = entering.unset(core, request)
     env = environment.build(base, request.env, defaults=request.env_defaults, pty=request.pty, ours=ours, unset=unset)

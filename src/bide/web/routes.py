@@ -38,6 +38,7 @@ STATUSES = {
     "home_unusable": 503,
     "job_not_found": 404,
     "job_forgotten": 410,
+    "not_allowed": 403,
     "session_not_found": 404,
     "conversation_not_found": 404,
     "question_not_found": 404,
