@@ -91,7 +91,7 @@ async def test_a_job_has_the_callers_environment_the_defaults_and_its_own(
 
 async def test_a_job_can_have_nothing_but_what_it_is_given(jobs: Jobs) -> None:
     env = await shown(jobs, {"base_env": {}, "env_defaults": False, "env": {"A": "1"}})
-    assert set(env) - {"LC_CTYPE"} == {"A", "PATH", "BIDE_JOB", "BIDE_HOME"}
+    assert set(env) - {"LC_CTYPE"} == {"A", "PATH", "BIDE_JOB", "BIDE_HOME", "BIDE_OWNER"}
 
 
 async def test_an_environment_of_bytes_that_are_no_text_is_passed_on(jobs: Jobs) -> None:
