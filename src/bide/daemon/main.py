@@ -229,9 +229,7 @@ async def answering(jobs: LocalJobs, stop: Callable[[], None]) -> AsyncGenerator
             async def refused() -> Any:
                 raise rights.refused("this concerns the jobs of all owners")
 
-            return Routes(
-                view.jobs, view.upkeep, info=info, limits=limits, end_jobs=refused, stop=stop, web=refused
-            )
+            return Routes(view.jobs, view.upkeep, info=info, limits=limits, end_jobs=refused, stop=stop, web=refused)
 
         async with serving(listening(jobs, SOCKET), SOCKET, door, _LIMITS) as gate:
             yield gate
