@@ -222,6 +222,9 @@ async def test_a_job_whose_keeper_finds_no_room_waits_for_it(small_disk: Path) -
         ids = [(await jobs.run("echo hi", turn=Turn(group="g"), background=True)).job.id for _ in range(2)]
         await jobs.run("true")
         core = cast("LocalJobs", jobs).core
+        # A keeper that is only being made ahead would take what is left below.
+        new = small_disk / "home" / "new"
+        await eventually(lambda: any(one.startswith("spare-") and one[-1].isdigit() for one in os.listdir(new)))
         filler = fill(small_disk)
         with filler.open("ab") as file:
             file.truncate(filler.stat().st_size - 12 * KB)
