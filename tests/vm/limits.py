@@ -4,6 +4,7 @@
 
 Run it with a Python that has bide: as root, as an ordinary user over ssh or after `su -`, with and without systemd
 (`enforced`, the default), and where the cgroup tree is read-only (`sampled`). It needs no test framework.
+After `su -` limits are enforced only if a service manager of that user runs: because of another login, or of lingering.
 """
 
 # ruff: noqa: T201

@@ -147,8 +147,10 @@ class Groups:
                 yield f"{base.path}/{name}"
 
     def close(self) -> None:
-        """Remove the folder of this home, if no group is in it."""
+        """Remove the folder of this home, if no group is in it, and let a nursery end that nobody has asked."""
         if self._place is not None:
+            if self._place.nursery is not None:
+                self._place.nursery.close()
             for base in self._place.bases.values():
                 if base.shared:
                     with contextlib.suppress(OSError):
