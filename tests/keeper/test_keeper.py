@@ -12,8 +12,9 @@ from tests.support.gates import Gate
 from tests.support.patience import LONG, end_of, ended, eventually
 
 import bide
-from bide import Until
+from bide import Reason, Until
 from bide.api import Jobs
+from bide.keeper import launch
 from bide.keeper.launch import KEEPER
 
 
@@ -79,6 +80,20 @@ async def test_a_folder_is_kept_by_one_keeper(local: Jobs, home: Path, gate: Gat
     second = subprocess.run([KEEPER, str(folder)], timeout=5, check=False)  # noqa: ASYNC221 - it leaves at once
     assert second.returncode > 0
     assert len(processes.keepers(home / "jobs")) == 1
+
+
+async def test_no_keeper_takes_over_a_job_of_another_boot(local: Jobs, home: Path, gate: Gate) -> None:
+    """Its pids would be those of other processes."""
+    job = (await local.run(gate.wait, background=True)).job.id
+    spec = home / "jobs" / job / "spec"
+    before, mark, after = spec.read_bytes().partition(b"\0boot=")
+    spec.write_bytes(before + mark + b"00000000" + after[8:])
+    keeper = launch.holder(str(spec.parent))
+    assert keeper is not None
+    os.kill(keeper, signal.SIGKILL)
+    end = (await end_of(local, job)).end
+    assert (end.reason, end.error) == (Reason.LOST, "the machine restarted while it ran")
+    gate.open()
 
 
 async def test_a_job_that_has_run_is_never_run_again(local: Jobs, home: Path, tmp_path: Path) -> None:

@@ -171,12 +171,10 @@ class Run:
         return self._until - time.monotonic()
 
     def baseline(self, copy: Copy, faults: Sequence[Fault]) -> set[str]:
-        """Run all these tests without a fault; the files of those that fail."""
+        """Run all these tests without a fault; those that fail."""
         words = sorted({word for fault in faults for word in fault.tests})
         status, said = copy.pytest(words, self.left(), workers=WORKERS)
-        failed = {
-            line.split(" ")[1].partition("::")[0] for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))
-        }
+        failed = {line.split(" ")[1] for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))}
         if status not in (0, 1):
             raise SystemExit(f"the tests cannot be run without a fault (exit {status}):\n{said[-3000:]}")
         return failed
@@ -199,7 +197,7 @@ class Run:
                 fault = self._queue.get_nowait()
             except Empty:
                 return
-            if failed & {word.partition("::")[0] for word in fault.tests}:
+            if any(test.startswith(fault.tests) for test in failed):
                 self._say(Result(fault, How.WRONG, "its tests fail without it"))
             elif self.left() < 1:
                 self._say(Result(fault, How.NOT_RUN, "no time"))
@@ -234,7 +232,7 @@ def main(words: Sequence[str]) -> int:
     """Try the faults, and print what became of each."""
     faults = [fault for fault in read() if not words or any(word in f"{fault.area}/{fault.id}" for word in words)]
     where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="bide-mutate.", dir=where) as folder:
+    with tempfile.TemporaryDirectory(prefix="bm.", dir=where) as folder:
         run = Run(faults, Path(folder))
         run.all([fault for fault in faults if not fault.wrong(ROOT)])
     counts = {how: sum(result.how is how for result in run.results) for how in How}
