@@ -15,7 +15,7 @@ import resource
 import select
 import socket
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 
 from msgspec import Struct
 
@@ -29,6 +29,7 @@ _REST = 0.2
 _SAY_AGAIN = 60.0
 """Seconds between two lines of the log that say the same."""
 _RESERVED = 32
+_LOOKS = 2
 _LENT = 4
 """Descriptors freed for one connection: its own, and what its request opens."""
 _SHARE = 8
@@ -103,16 +104,29 @@ class Reserve:
                 self._held.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
 
     def lend(self) -> bool:
-        """Free some; False if there are none."""
-        lent, self._held = self._held[:_LENT], self._held[_LENT:]
-        for fd in lent:
+        """Free some for a connection; False if there are none."""
+        if len(self._held) < _LENT + _LOOKS:
+            return False
+        self._release(_LENT)
+        return True
+
+    @contextlib.contextmanager
+    def free(self) -> Generator[None]:
+        """Have two free while inside, for a look at who connected, which must not wait for anything."""
+        self._release(_LOOKS)
+        try:
+            yield
+        finally:
+            self.fill()
+
+    def _release(self, most: int) -> None:
+        released, self._held = self._held[:most], self._held[most:]
+        for fd in released:
             os.close(fd)
-        return bool(lent)
 
     def close(self) -> None:
         """Free all of them."""
-        while self.lend():
-            pass
+        self._release(len(self._held))
 
 
 RESERVE = Reserve()

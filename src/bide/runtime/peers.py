@@ -12,6 +12,7 @@ from collections import OrderedDict
 
 from msgspec import Struct
 
+from bide.gate import RESERVE
 from bide.keeper import folder, launch
 from bide.model.errors import JobNotFound
 from bide.model.job import ID_PATTERN, Job
@@ -55,6 +56,11 @@ class Peers:
             return None
 
     def _found(self, pid: int) -> str:
+        # Without a descriptor nobody could be looked up, and so nobody let in, just when the owner must be.
+        with RESERVE.free():
+            return self._looked_up(pid)
+
+    def _looked_up(self, pid: int) -> str:
         process = _look(pid)
         if process is None:
             raise PeerVanished
