@@ -5,7 +5,7 @@ VENV := .venv
 INPUTS := pyproject.toml setup.py constraints.txt $(wildcard src/bide/keeper/c/*.[ch])
 PIP := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/bin/python -m pip install --quiet
 
-.PHONY: help run test check conformance clients acceptance bench torture mutate coverage clean
+.PHONY: help run test check conformance clients acceptance bench torture vm mutate coverage clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1:\2/p' Makefile | while IFS=: read -r what why; do printf '%-14s %s\n' "$$what" "$$why"; done
@@ -30,6 +30,9 @@ bench: ## measure, each figure beside its limit
 
 torture: ## kill daemons and keepers at random under many jobs, for some minutes
 	@scripts/torture $(ARGS)
+
+vm: ## boot a real Debian in an emulator: limits, logout, restart, clock steps, power cuts (root, half an hour)
+	@scripts/vm $(ARGS)
 
 mutate: ## put small faults into the sources, one at a time, and see which ones no test notices (half an hour at most)
 	@scripts/mutate $(ARGS)

@@ -1,0 +1,44 @@
+"""Limits in the places where people start jobs: tests/vm/limits.py is run in each of them."""
+
+import shlex
+from pathlib import Path
+
+from tests.vm.image import USER, VENV
+from tests.vm.machine import Machine
+from tests.vm.table import Table
+
+AREA = "limits"
+_CHECKS = Path(__file__).with_name("limits.py")
+_THERE = "/opt/limits.py"
+_SECONDS = 400.0
+_CONTAINER = (
+    "systemd-run --quiet --wait --pipe --collect -p ProtectControlGroups=yes -p InaccessiblePaths=/run/dbus "
+    "-p InaccessiblePaths=/run/systemd/private"
+)
+"""A unit as a container is: the cgroup tree cannot be written, and no service manager can be asked."""
+
+
+def run(machine: Machine, table: Table) -> None:
+    """Run the checks as root and as a user, in a login by ssh, after `su -`, as a service, and as in a container."""
+    machine.put(_CHECKS.read_text(), _THERE)
+    enforced, sampled = (f"{VENV}/bin/python {_THERE} {word}" for word in ("enforced", "sampled"))
+    places = (
+        ("root, by ssh", "root", enforced),
+        (f"{USER}, by ssh", USER, enforced),
+        (f"{USER}, by su - from root's login", "root", f"su - {USER} -c {shlex.quote(enforced)}"),
+        ("root, read-only cgroup tree, as in a container", "root", f"{_CONTAINER} {sampled}"),
+    )
+    for place, user, command in places:
+        with table.part(AREA):
+            done = machine.login(user, command, check=False, within=_SECONDS)
+            _report(table, place, done.stdout, done.stderr)
+
+
+def _report(table: Table, place: str, said: str, errors: str) -> None:
+    lines = [line.split(None, 1) for line in said.splitlines() if line.startswith(("ok", "FAIL", "skip"))]
+    failed = [words[1] for words in lines if words[0] == "FAIL"]
+    passed = sum(words[0] == "ok" for words in lines)
+    seen = "; ".join([f"{passed} checks hold", *(f"FAIL: {words}" for words in failed)])
+    if not lines:
+        seen = f"the checks did not run: {errors[-300:]}"
+    table.add(AREA, place, seen, good=bool(passed) and not failed)
