@@ -1,5 +1,6 @@
 """A restart of the machine in order: what was queued starts, what ran is lost or says what ended it, what had ended stays."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
@@ -25,12 +26,7 @@ def run(machine: Machine, table: Table) -> None:
     first = _start(door, "exec sleep 100000", turn={"group": LINE})
     queued = [_start(door, f"echo {number}", turn={"group": LINE}) for number in (1, 2)]
     timed = _start(door, "echo due", turn={"at": (now + timedelta(seconds=20)).isoformat()})
-    theirs = machine.login(
-        USER,
-        "bide run --bg -- sleep 100000 && bide run --bg --after-any $(bide ls -q | tail -n 1) -- echo next",
-        check=False,
-    ).stdout.split()
-    table.note(f"jobs of {USER}: {theirs}")
+    theirs = _begin_as_user(machine)
     machine.restart()
     wait_for_daemon(door)
     after = _get(door, ended)
@@ -64,7 +60,8 @@ def run(machine: Machine, table: Table) -> None:
         )
         table.add(AREA, what, f"{after['phase']}, {after['reason']} {after['exit_code']}", good=good)
     order = _get(door, queued[0])["started_at"] <= _get(door, queued[1])["started_at"]
-    table.add(AREA, "order of the queue", "kept" if order else "NOT kept", good=order)
+    table.add(AREA, "their order", "kept" if order else "NOT kept", good=order)
+    _judge_of_user(machine, table, *theirs)
 
 
 def _start(door: Door, script: str, *, background: bool = True, **fields: object) -> Json:
@@ -73,3 +70,19 @@ def _start(door: Door, script: str, *, background: bool = True, **fields: object
 
 def _get(door: Door, job: Json) -> Json:
     return door.call("GET", f"/v1/jobs/{quote(job['id'])}")
+
+
+def _begin_as_user(machine: Machine) -> tuple[str, str]:
+    """Start a job as a user, and one that waits for its end; no unit starts this user's daemon."""
+    runs = machine.login(USER, "bide run --bg -- sleep 100000").stdout.strip()
+    waits = machine.login(USER, f"bide run --bg --after-any {runs} -- echo next").stdout.strip()
+    return runs, waits
+
+
+def _judge_of_user(machine: Machine, table: Table, runs: str, waits: str) -> None:
+    """The user's first command after the restart starts the daemon."""
+    machine.login(USER, f"bide wait --timeout 60s {runs} {waits}", check=False)
+    before, after = (json.loads(machine.login(USER, f"bide show --json {job}").stdout) for job in (runs, waits))
+    good = before["reason"] in ("lost", "signaled") and after["reason"] == "exited" and after["exit_code"] == 0
+    seen = f"{before['reason']}; then the one that waited: {after['reason']} {after['exit_code']}"
+    table.add(AREA, f"{USER}, whose daemon the first command starts", seen, good=good)
