@@ -7,8 +7,6 @@ Run it with a Python that has bide: as root, as an ordinary user over ssh or aft
 After `su -` limits are enforced only if a service manager of that user runs: because of another login, or of lingering.
 """
 
-# ruff: noqa: T201
-
 from __future__ import annotations
 
 import json
