@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -27,6 +29,7 @@ from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
 from bide.runtime.places import Places
 from bide.runtime.queue import Queue
+from bide.runtime.renewal import Renewal, until_done
 from bide.runtime.searching import Searches
 from bide.runtime.seen import Seen
 from bide.runtime.telling import Watches, asker_now
@@ -48,6 +51,7 @@ class Core:
     queue: Queue
     settings: Settings
     places: Places
+    renewal: Renewal
     newest_id: str = ""
     """The greatest id given so far."""
     stopping: set[str] = field(default_factory=set[str])
@@ -67,6 +71,10 @@ class Core:
         """The database in use; it may be replaced while we run, if its file is."""
         return self.keeping.store
 
+    def spawn(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """Do something beside everything else, until the runtime ends; damage to the index makes it begin again."""
+        self.hub.spawn(partial(until_done, self.renewal, work))
+
     def find(self, ref: str) -> Job:
         """The job with this id or name, as the runtime knows it. Raises JobNotFound or JobForgotten.
 
@@ -82,6 +90,7 @@ class Core:
         )
         if job is not None:
             return job
+        self.store.check()  # nothing is said to be absent by an index that somebody else has written to
         # Not there, or no longer: it may have been forgotten since its id was looked up.
         tombstone = self.store.tombstone(ref)
         if tombstone is None:

@@ -11,8 +11,8 @@ from bide.model.llm import choices
 from bide.model.schedule import ALL, Rules, lineage, within
 from bide.model.turn import Turn, check_turn
 from bide.runtime.core import Core
+from bide.runtime.sound import with_sound_store
 from bide.settings import Settings
-from bide.store.faults import DatabaseCorrupt
 
 _MOST = 1_000_000
 
@@ -44,20 +44,22 @@ class LocalGroups:
 
     def __init__(self, core: Core) -> None:
         """With what was set before."""
-        self._core = core
+        self.core: Core = core
         self._set = {name: _Set(limited, most, paused) for name, limited, most, paused in core.store.groups()}
         core.keeping.renewed = self._keep_all
 
+    @with_sound_store
     async def list(self) -> tuple[Group, ...]:
         """See api.Groups.list."""
-        queue = self._core.queue
+        queue = self.core.queue
         waiting = queue.waiting()
         used = {name for group in (*queue.busy, *waiting) for name in lineage(group)}
         limited = {name for name, most in queue.rules.limits.items() if most is not None}
-        unset = {choices.GROUP} - self._core.settings.queue.groups.keys() - self._set.keys()
+        unset = {choices.GROUP} - self.core.settings.queue.groups.keys() - self._set.keys()
         names = {*(limited - unset), *queue.rules.paused, *used} - {ALL}
         return tuple(self._group(name, waiting) for name in (ALL, *sorted(names)))
 
+    @with_sound_store
     async def limit(self, group: str | None, most: int | None) -> Group:
         """See api.Groups.limit."""
         if most is not None and not 0 <= most <= _MOST:
@@ -65,11 +67,13 @@ class LocalGroups:
         name = _name(group)
         return await self._change(name, _Set(limited=True, most=most, paused=self._of(name).paused))
 
+    @with_sound_store
     async def pause(self, group: str | None) -> Group:
         """See api.Groups.pause."""
         name = _name(group)
         return await self._change(name, _Set(self._of(name).limited, self._of(name).most, paused=True))
 
+    @with_sound_store
     async def resume(self, group: str | None) -> Group:
         """See api.Groups.resume."""
         name = _name(group)
@@ -80,27 +84,23 @@ class LocalGroups:
 
     async def _change(self, name: str, new: _Set) -> Group:
         """On disk first, then in force."""
-        try:
-            await self._keep(name, new)
-        except DatabaseCorrupt:
-            self._core.keeping.renew()
-            await self._keep(name, new)
+        await self._keep(name, new)
         self._set[name] = new
         rows = [(key, one.limited, one.most, one.paused) for key, one in self._set.items()]
-        self._core.queue.change(rules(self._core.settings, rows))
-        return self._group(name, self._core.queue.waiting())
+        self.core.queue.change(rules(self.core.settings, rows))
+        return self._group(name, self.core.queue.waiting())
 
     async def _keep(self, name: str, new: _Set) -> None:
-        store = self._core.store
-        await self._core.hub.settled(store.set_group(name, limited=new.limited, most=new.most, paused=new.paused))
+        store = self.core.store
+        await self.core.hub.settled(store.set_group(name, limited=new.limited, most=new.most, paused=new.paused))
 
     def _keep_all(self) -> None:
         """The database is a new one."""
         for name, one in self._set.items():
-            self._core.store.set_group(name, limited=one.limited, most=one.most, paused=one.paused)
+            self.core.store.set_group(name, limited=one.limited, most=one.most, paused=one.paused)
 
     def _group(self, name: str, waiting: dict[str, int]) -> Group:
-        queue = self._core.queue
+        queue = self.core.queue
         return Group(
             name=name or None,
             limit=queue.rules.limit(name),

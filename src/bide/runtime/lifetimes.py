@@ -95,7 +95,9 @@ class Lifetimes:
         hub = self._core.hub
         if (take_back := self._ttls.pop(job.id, None)) is not None:
             take_back()
-        self._ttls[job.id] = hub.call_later(max(seconds, 0.0), lambda: hub.spawn(lambda: self._live_no_more(job)))
+        self._ttls[job.id] = hub.call_later(
+            max(seconds, 0.0), lambda: self._core.spawn(lambda: self._live_no_more(job))
+        )
 
     async def _live_no_more(self, job: Job) -> None:
         await _end(self._core, [job], TTL)
@@ -129,7 +131,7 @@ class Lifetimes:
             take_back()
         hub = self._core.hub
         grace = self._grace if seconds is None else seconds
-        self._away[owner] = hub.call_later(grace, lambda: hub.spawn(lambda: self._gone(owner)))
+        self._away[owner] = hub.call_later(grace, lambda: self._core.spawn(lambda: self._gone(owner)))
 
     def _dependents(self, owner: str) -> list[Job]:
         return _living(self._core, owner)

@@ -30,6 +30,7 @@ from bide.model.waiting import Mode, Waited, several
 from bide.runtime import (
     ending,
     groups,
+    index,
     leaving,
     lineage,
     noticing,
@@ -54,20 +55,22 @@ from bide.runtime.places import Places
 from bide.runtime.questionlife import QuestionLife
 from bide.runtime.questions import LocalQuestions
 from bide.runtime.queue import Queue
+from bide.runtime.renewal import Renewal
 from bide.runtime.retention import Retention
 from bide.runtime.services import LocalServices
 from bide.runtime.sessions import LocalSessions
 from bide.runtime.sound import with_sound_store
 from bide.stalls import in_turns
 from bide.store.faults import DatabaseCorrupt
-from bide.store.files import Access
 from bide.store.pages import check_limit
+from bide.store.store import Store
 
 if TYPE_CHECKING:
     from bide.runtime.llm.local import LocalLlm
 
 _CHECK_EVERY = 0.1
 _PART = 100
+_TRIES = 3
 
 
 class LocalJobs:
@@ -108,7 +111,7 @@ class LocalJobs:
     async def run(self, command: str | Sequence[str] | Request, **options: Unpack[RunOptions]) -> Ran:
         """See api.Jobs.run."""
         request = Request.asked(command, options)
-        self._check_store()
+        self._look_for_room()
         with self._present(request):
             return await starting.run(self.core, request)
 
@@ -127,7 +130,8 @@ class LocalJobs:
     @with_sound_store
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
         """See api.Jobs.list."""
-        self._check_store()
+        self._look_for_room()
+        self.core.store.check()
         self.core.seen.write()
         await self.core.caught_up()
         check_filter(where)
@@ -231,51 +235,64 @@ class LocalJobs:
             return contextlib.nullcontext()
         return self.lifetimes.attending(request.owner or DEFAULT_OWNER)
 
-    def _check_store(self) -> None:
-        """Replace a database that was deleted under us, or that was opened for a full disk which has room by now.
-
-        What is written to the old one meanwhile is not lost: the folders have it.
-        """
+    def _look_for_room(self) -> None:
+        """Bring back to disk an index that was built in memory, once the disk has room for it; and the reserve."""
         at = time.monotonic()
         if at < self._checked_at + _CHECK_EVERY:
             return
         self._checked_at = at
         reserve = self.core.home.reserve
-        cramped = self.core.store.access is not Access.SHARED
-        if self.core.store.moved() or (cramped and reserve.is_roomy()):
-            recovery.renew(self.core.home, self.core.keeping, damaged=False)
+        if self.core.store.in_memory and reserve.is_roomy():
+            self.core.store.condemn("it was kept in memory while the disk was full")
         reserve.fill()
 
 
 @contextlib.contextmanager
-def _opened(home: str, *, apart: bool) -> Generator[tuple[Core, Consumers]]:
+def _opened(
+    place: Home, chosen: settings.Settings, store: Store, *, apart: bool
+) -> Generator[tuple[LocalJobs, Consumers]]:
     """The parts of a runtime, with everything that was active taken up; let go of at the end."""
     with contextlib.ExitStack() as parts:
-        chosen = settings.load(home)
-        place = Home(home)
-        parts.callback(place.close)
+        parts.callback(store.close)
         hub = Hub()
         parts.callback(hub.close)
-        keeping = Keeping(place, recovery.open_store(place), hub, apart=apart)
-        parts.callback(lambda: keeping.store.close())  # noqa: PLW0108 - it may be another by then, if its file was replaced
+        keeping = Keeping(place, store, hub, apart=apart)
+        parts.callback(lambda: keeping.store.close())  # noqa: PLW0108 - it may be another by then, if it was damaged
         parts.callback(keeping.close)
-        queue = Queue(keeping, groups.rules(chosen, keeping.store.groups()), chosen.queue.waiting)
+        renewal = Renewal(place, keeping)
+        queue = Queue(keeping, groups.rules(chosen, store.groups()), chosen.queue.waiting)
         parts.callback(queue.close)
         places = Places(place)
         parts.callback(places.close)
-        try:
-            places.load(keeping.store)
-        except DatabaseCorrupt:
-            recovery.renew(place, keeping, damaged=True)
-            places.load(keeping.store)
+        places.load(store)
         consumers = Consumers(keeping, chosen.outbox)
         keeping.leave = lambda live, phase: leaving.leave(places, keeping, live, phase)
         recovery.recover(place, keeping, queue)
-        leaving.take_up(places, keeping, keeping.store)
+        leaving.take_up(places, keeping, store)
         place.reserve.fill()
-        core = Core(place, hub, keeping, queue, chosen, places, keeping.store.newest_id())
+        core = Core(place, hub, keeping, queue, chosen, places, renewal, store.newest_id())
         trimming.watch(core)
-        yield core, consumers
+        services.take_up(core)
+        jobs = LocalJobs(core, consumers)
+        noticing.watch(core, consumers)
+        jobs.question_life.serve()
+        yield jobs, consumers
+
+
+async def _entered(stack: contextlib.ExitStack, home: str, *, apart: bool) -> tuple[LocalJobs, Consumers]:
+    """Open a home. The index is made anew, in a thread, where it cannot be believed, or turns out to be damaged meanwhile."""
+    chosen = settings.load(home)
+    place = Home(home)
+    stack.callback(place.close)
+    tries = 0
+    while True:
+        store = await anyio.to_thread.run_sync(index.open_index, place)
+        tries += 1
+        try:
+            return stack.enter_context(_opened(place, chosen, store, apart=apart))
+        except DatabaseCorrupt:
+            if tries == _TRIES:
+                raise
 
 
 @contextlib.asynccontextmanager
@@ -288,12 +305,10 @@ async def open_jobs(home: str, *, reaper: bool = False) -> AsyncGenerator[LocalJ
     if reaper:
         launch.become_reaper()
     starting.raise_file_limit()
-    with _opened(home, apart=reaper) as (core, consumers):
-        services.take_up(core)
-        jobs = LocalJobs(core, consumers)
-        noticing.watch(core, consumers)
-        jobs.question_life.serve()
-        core.hub.spawn(jobs.retention.run)
+    with contextlib.ExitStack() as stack:
+        jobs, consumers = await _entered(stack, home, apart=reaper)
+        core = jobs.core
+        core.spawn(jobs.retention.run)
         if consumers.sinks:
             from bide.runtime import sinks  # noqa: PLC0415 - most homes have none, and need not pay for HTTP
 

@@ -21,7 +21,6 @@ from bide.store.store import Store
 log = logging.getLogger(__name__)
 
 _STORE_AGAIN = 5.0
-_RENEWED_SECONDS = 1.0
 
 
 class Moving:
@@ -35,7 +34,7 @@ class Moving:
         self.table: Table = Table()
         self.events: Bell = Bell()
         self.renew: Callable[[], None] = lambda: None
-        """What makes another database from the folders in place of a damaged one; set by recovery."""
+        """What begins to make another database from the folders in place of a damaged one; set by `Renewal`."""
         self.placed: Callable[[Live], None] = lambda _: None
         """Called when a job that waits for its turn is on disk; set by the queue."""
         self.freed: Callable[[Live], None] = lambda _: None
@@ -56,7 +55,6 @@ class Moving:
         """Who else is told when a job begins to wait for input, or no longer does."""
         self.leave: Callable[[Live, Ended], bool] = lambda _live, _phase: False
         """What takes over what a run left in its session; if True, it calls `end` when that is on disk."""
-        self._renewed = 0.0
         self._unstored: list[tuple[Live, Ended]] = []
 
     def use(self, store: Store) -> None:
@@ -69,7 +67,7 @@ class Moving:
         error = live.inserted.exception() if live.inserted is not None else None
         if isinstance(error, DatabaseCorrupt):
             live.inserted = None
-            self._renew_store()
+            self.renew()
         elif error is not None:
             log.error("the row of %s could not be written (%s); it is ended", live.job.id, error)
             live.doomed = True
@@ -78,12 +76,6 @@ class Moving:
         if live.held:
             self.placed(live)
         self.events.ring()
-
-    def _renew_store(self) -> None:
-        """The database is damaged. Everything that was asked of it fails at once; one renewal is enough for all."""
-        if time.monotonic() - self._renewed > _RENEWED_SECONDS:
-            self.renew()
-            self._renewed = time.monotonic()
 
     def end_doomed(self, live: Live) -> None:
         """End a job that nobody was given the id of."""
@@ -184,7 +176,7 @@ class Moving:
             else:
                 log.error("the end of %s is in its folder but not yet in the database: %s", live.job.id, error)
                 if isinstance(error, DatabaseCorrupt):
-                    self._renew_store()
+                    self.renew()
                 self.hub.call_later(_STORE_AGAIN, lambda: self._store_again(live))
             self.events.ring()
 

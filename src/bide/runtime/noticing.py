@@ -59,7 +59,7 @@ class _Noticing:
         if self._after and live.job.spec.service is None:
             self._look_after(live)
         if self._consumers.anybody_wants(live.job, What.OUTPUT, What.ERROR):
-            self._core.hub.spawn(lambda: self._listen(live, known=known))
+            self._core.spawn(lambda: self._listen(live, known=known))
 
     def dropped(self, live: Live) -> None:
         """It no longer is."""

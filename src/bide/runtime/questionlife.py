@@ -18,6 +18,7 @@ from bide.runtime import answering
 from bide.runtime.consumers import Consumers
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
+from bide.runtime.renewal import redone
 from bide.store.questions import QuestionRow
 
 _ENDED = Answered(State.WITHDRAWN, why="its job ended")
@@ -77,7 +78,7 @@ class QuestionLife:
             left = max((posed.until - now()).total_seconds(), 0)
             why = "nobody answered in time"
             self._timers[posed.id] = self._core.hub.call_later(left, lambda: self._by_policy(posed, why))
-        self._core.hub.spawn(lambda: self._route(posed))
+        self._core.spawn(lambda: self._route(posed))
 
     async def close(self, posed: Posed, answered: Answered) -> Posed:
         """Of several who close it one is the first. Raises QuestionClosed."""
@@ -138,7 +139,7 @@ class QuestionLife:
         """A program shows a prompt: the command is asked, and otherwise it waits for whoever comes."""
         facts = None if live.ended else self._core.with_facts(live.job).facts
         if facts is not None and (asked := facts.question) is not None and asked.typed_at is not None:
-            self._core.hub.spawn(lambda: self._route(asked))
+            self._core.spawn(lambda: self._route(asked))
 
     def _by_policy(self, posed: Posed, why: str) -> None:
         value = by_policy(posed.question, posed.policy)
@@ -181,9 +182,9 @@ class QuestionLife:
     def _later(self, posed: Posed, answered: Answered) -> None:
         async def close() -> None:
             with suppress(QuestionClosed):
-                await self.close(posed, answered)
+                await redone(self._core.renewal, lambda: self.close(posed, answered))
 
-        self._core.hub.spawn(close)
+        self._core.spawn(close)
 
     def _put_back(self) -> None:
         """Keep in a new database what is open."""

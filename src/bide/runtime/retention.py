@@ -58,7 +58,7 @@ class Retention:
         core.keeping.table.dropped.append(self._ended)
 
     async def run(self) -> None:
-        """Do it for ever."""
+        """Do it for ever. Raises DatabaseCorrupt where the index must be rebuilt first."""
         await _pause(FIRST, self._pressed)
         while True:
             self._pressed = anyio.Event()
@@ -66,7 +66,7 @@ class Retention:
                 await self.collect()
                 await self._prune()
             except DatabaseCorrupt:
-                self._core.keeping.renew()
+                raise
             except Exception:
                 log.exception("what is over could not be looked through; it is tried again")
             await _pause(EVERY, self._pressed)

@@ -25,6 +25,7 @@ from bide.model.service import Service, Verdict, verdict
 from bide.runtime import again, ending, ports, starting, watching
 from bide.runtime.core import Core, now
 from bide.runtime.live import Live
+from bide.runtime.sound import with_sound_store
 from bide.store.faults import DatabaseCorrupt
 from bide.store.future import Future
 
@@ -42,12 +43,7 @@ def take_up(core: Core) -> None:
     for live in list(keeping.table.live.values()):
         if not live.ended:
             _admitted(core, live)
-    try:
-        found = _ended_before(core)
-    except DatabaseCorrupt:
-        keeping.renew()
-        found = _ended_before(core)
-    for job in found:
+    for job in _ended_before(core):
         _decide(core, job)
 
 
@@ -119,7 +115,7 @@ def _succeed(core: Core, job: Job, phase: Ended, found: Verdict) -> None:
     else:
         if phase.end.survivors:
             # They may hold its port. What is left of a service must not keep the next one from working.
-            core.hub.spawn(lambda: ending.kill(core, job.id, signal.SIGTERM, found.pause / 2, "restart"))
+            core.spawn(lambda: ending.kill(core, job.id, signal.SIGTERM, found.pause / 2, "restart"))
         # The clock may have been set back since.
         at = min(max(phase.ended_at + found.pause, now()), now() + found.pause)
         log.warning("%s (%s) ended; it is started again in %s", job.id, job.name, at - now())
@@ -185,11 +181,12 @@ class LocalServices:
 
     def __init__(self, core: Core) -> None:
         """Beside the LocalJobs of the same core."""
-        self._core = core
+        self.core: Core = core
 
+    @with_sound_store
     async def restart(self, job: str, *, grace: timedelta = GRACE, by: str = "restart") -> Ran:
         """See api.Services.restart."""
-        core, found = self._core, self._core.find(job)
+        core, found = self.core, self.core.find(job)
         if found.spec.service is None:
             raise BadRequest(detail=f"job {found.id} is no service; only services can be started again")
         newest = core.find(found.name or found.id)
@@ -203,7 +200,7 @@ class LocalServices:
         return await starting.answer(core, request, live, joined)
 
     def _again(self, job: Job) -> tuple[Live, Job | None]:
-        core, service = self._core, job.spec.service
+        core, service = self.core, job.spec.service
         key = f"again after {job.id}"
         held = core.keeping.table.with_key(job.owner, key)
         if held is not None:

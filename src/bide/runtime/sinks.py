@@ -43,7 +43,7 @@ def serve(outbox: LocalOutbox) -> None:
     """Tell every sink of the settings, until the runtime ends."""
     for consumer in outbox.consumers.sinks:
         sink = outbox.consumers.settings.sinks[consumer.removeprefix(SINK)]
-        outbox.core.hub.spawn(_Sink(outbox, consumer, sink).run)
+        outbox.core.spawn(_Sink(outbox, consumer, sink).run)
 
 
 class _Sink:

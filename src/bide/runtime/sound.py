@@ -1,4 +1,4 @@
-"""A database that is found damaged is made anew from the folders, and what was asked is done again.
+"""A verb that meets a damaged index is done again once that was rebuilt.
 
 Errors of the system that users can do something about, such as a full disk, get their own codes.
 """
@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from bide.model.errors import of_os_error
 from bide.runtime.core import Core
-from bide.store.faults import DatabaseCorrupt
+from bide.runtime.renewal import redone
 
 
 class HasCore(Protocol):
@@ -29,7 +29,7 @@ T = TypeVar("T")
 def with_sound_store(
     verb: Callable[Concatenate[S, P], CoroutineType[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], CoroutineType[Any, Any, T]]:
-    """A verb that meets a damaged database has it made anew from the job folders, and is done again.
+    """Make a verb wait for the index where it met damage, and begin again.
 
     Raises DiskFull where there was no room for what it had to write, HomeReadOnly and TooManyFiles likewise.
     """
@@ -37,10 +37,7 @@ def with_sound_store(
     @functools.wraps(verb)
     async def done(self: S, *args: P.args, **options: P.kwargs) -> T:
         try:
-            return await verb(self, *args, **options)
-        except DatabaseCorrupt:
-            self.core.keeping.renew()
-            return await verb(self, *args, **options)
+            return await redone(self.core.renewal, lambda: verb(self, *args, **options))
         except OSError as error:
             known = of_os_error(error, self.core.home.path)
             if known is None:

@@ -85,6 +85,7 @@ def admit(core: Core, job: Job, orders: folder.Orders, group: Group, *, unqueued
 
     What belongs to a running job, as a look whether it is ready does, is `unqueued`: it would wait for its own place.
     """
+    core.store.check()  # it may have to be kept in the index, so nothing is begun while that is rebuilt
     try:
         at_once = unqueued or lineage.is_within_running(core, job) or core.queue.admits(job.spec.turn)
     except QueueFull:
@@ -320,7 +321,8 @@ async def accepted(core: Core, inserted: Future[Job]) -> None:
     except OSError as error:
         raise _refusal(core, error) from error
     except DatabaseCorrupt:
-        # `committed` has made another database, from the folders and the active jobs; wait until that is on disk.
+        # The next index has it, since we hold it as active; wait until that is on disk.
+        await core.renewal.over()
         await core.hub.settled(core.store.barrier())
 
 

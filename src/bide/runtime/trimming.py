@@ -46,7 +46,7 @@ def _ended(core: Core, place: Place, job: Job) -> None:
 def _trim_soon(core: Core, place: Place) -> None:
     if not place.trimming and core.places.open.get(place.id) is place:
         place.trimming = True
-        core.hub.spawn(partial(_trim, core, place))
+        core.spawn(partial(_trim, core, place))
 
 
 async def _trim(core: Core, place: Place) -> None:

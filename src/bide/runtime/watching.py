@@ -31,7 +31,7 @@ _PROBE = 'command=$1; set -- 0.1 0.2 0.5 1; until (eval "$command"); do sleep "$
 
 def watch(core: Core, live: Live) -> None:
     """See to it that the folder says so as soon as the service is ready."""
-    core.hub.spawn(lambda: _watch(core, live))
+    core.spawn(lambda: _watch(core, live))
 
 
 async def _watch(core: Core, live: Live) -> None:

@@ -5,19 +5,37 @@ import os
 import sqlite3
 from pathlib import Path
 
-from bide.model.errors import DiskFull, HomeReadOnly, HomeUnusable, InternalError, TooManyFiles
+from bide.model.errors import BideError, DiskFull, HomeReadOnly, HomeUnusable, InternalError, TooManyFiles
+
+_OF_THE_SYSTEM = (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT)
+_OF_WRITING = (
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_FSYNC,
+    sqlite3.SQLITE_IOERR_DIR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+    sqlite3.SQLITE_IOERR_NOMEM,
+    sqlite3.SQLITE_IOERR_LOCK,
+)
+"""The disk refused what we wanted to write: what it holds is not damaged by that."""
+_WITHOUT_ROOM = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CANTOPEN)
+"""Codes that SQLite uses for a full disk among other things."""
+_UNUSABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
+_UNIQUE = (
+    sqlite3.SQLITE_CONSTRAINT_UNIQUE,
+    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
+    sqlite3.SQLITE_CONSTRAINT_ROWID,
+)
+"""Every conflict that a request can cause is looked for before: what is left is an index that its table contradicts."""
+VALUE_ERRORS = (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError, BideError)
+"""Raised where a row holds a value that no version of bide has written."""
 
 
 class DatabaseCorrupt(Exception):
-    """The file is not a database, or a damaged one. The job folders have all that was in it."""
+    """The index cannot be believed: it is damaged, it is not as we left it, or it is being rebuilt."""
 
 
 class IdTaken(Exception):
     """A job has this id, or had it before it was forgotten."""
-
-
-_WITHOUT_ROOM = (sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CANTOPEN)
-"""Codes that SQLite uses for a full disk among other things."""
 
 
 def _is_full(folder: Path) -> bool:
@@ -39,20 +57,24 @@ def _has_no_descriptor() -> bool:
     return False
 
 
-def is_of_the_schema(error: BaseException | None) -> bool:
-    """Whether a statement of ours found tables that are not as this version, or the file itself, says."""
-    return isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_ERROR
+def fault(error: Exception, path: Path) -> Exception:
+    """Translate a failure of SQLite, or of a row that cannot be read.
 
-
-def fault(error: sqlite3.Error, path: Path) -> Exception:
-    """What a failure of SQLite means to those who do not know of it."""
-    # Errors of the Python module itself, such as the use of a closed connection, carry no code.
-    extended = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
-    code = extended & 0xFF
-    if code == sqlite3.SQLITE_FULL or (extended in _WITHOUT_ROOM and _is_full(path.parent)):
+    Everything that the disk, memory or permissions do not explain is damage: a page, a schema or a value that we did not
+    write. The list of codes is the other way round on purpose, so that a code nobody thought of is damage as well.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    kind = None if code is None else code & 0xFF
+    if kind == sqlite3.SQLITE_FULL or (code in _WITHOUT_ROOM and _is_full(path.parent)):
         return DiskFull(home=str(path.parent))
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return DatabaseCorrupt(f"{path}: {error}")
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+    if kind in _UNUSABLE:
         return _unusable(str(path.parent), str(error))
-    return InternalError(detail=f"{path}: {error}")
+    if kind == sqlite3.SQLITE_CONSTRAINT:
+        damaged = code in _UNIQUE
+    elif kind is None:
+        # Errors of the Python module itself carry no code: the use of a closed connection, text that is not UTF-8.
+        damaged = not isinstance(error, sqlite3.ProgrammingError)
+    else:
+        damaged = kind not in _OF_THE_SYSTEM and code not in _OF_WRITING
+    words = str(error) if isinstance(error, sqlite3.Error) else f"{type(error).__name__}: {error}"
+    return DatabaseCorrupt(f"{path}: {words}") if damaged else InternalError(detail=f"{path}: {words}")

@@ -1,65 +1,49 @@
-"""The database as a file: making it, opening it, and putting it aside when it cannot be read."""
+"""The database as a file: making it, opening it, and putting another in its place when it cannot be believed."""
 
 import errno
+import os
 import sqlite3
 from contextlib import ExitStack, closing, suppress
-from enum import StrEnum
 from pathlib import Path
 
 from bide.model.errors import DiskFull, HomeUnusable
+from bide.store import seal
 from bide.store.migrate import migrate
 
 BUSY_SECONDS = 5
+NOWHERE = ":memory:"
 COMPANIONS = ("-wal", "-shm", "-journal")
 
 
-NOWHERE = ":memory:"
-
-
-class Access(StrEnum):
-    """The ways to open the database, in the order in which a full disk lets them fail."""
-
-    SHARED = "shared"
-    """Readers beside the writer. SQLite needs room for the memory that they share (`-shm`)."""
-    ALONE = "alone"
-    """One connection reads and writes and keeps all others out. Reading needs no room; writing does."""
-    MEMORY = "memory"
-    """Nothing is read from the file or written to it: the caller fills the index from the job folders."""
-
-
-def open_single(path: Path, access: Access) -> tuple[sqlite3.Connection, bool]:
-    """Open the one connection of a database that has no room for two; whether the schema is new."""
-    if access is Access.ALONE:
-        _create(path)
+def open_database(path: Path, sealed_schema: int | None = None) -> tuple[sqlite3.Connection, bool]:
+    """Return a connection to write with, and whether the schema is new. Checkpoints are left to its user."""
+    _create(path)
     with ExitStack() as opened:
-        there = connect(path, "rw") if access is Access.ALONE else connect_memory()
-        connection = opened.enter_context(closing(there))
-        # Set before the first read, so that SQLite keeps the index of the write-ahead log in its own memory.
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        created = migrate(connection, path)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        connection = opened.enter_context(closing(connect(path)))
+        created = migrate(connection, path, sealed_schema)
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 0"):
             connection.execute(f"PRAGMA {pragma}")
         opened.pop_all()
     return connection, created
 
 
+def open_in_memory() -> sqlite3.Connection:
+    """Return the one connection of an index that is in no file, for want of room."""
+    connection = connect_memory()
+    migrate(connection, Path(NOWHERE))
+    return connection
+
+
 def connect_memory() -> sqlite3.Connection:
-    """A database that is in no file."""
+    """Connect to a database that is in no file."""
     return sqlite3.connect(NOWHERE, isolation_level=None, check_same_thread=False)
 
 
-def open_database(path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection, bool]:
-    """A connection to write with, one to read with, and whether the schema is new."""
-    _create(path)
-    with ExitStack() as opened:
-        connection = opened.enter_context(closing(connect(path, "rw")))
-        created = migrate(connection, path)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-            connection.execute(f"PRAGMA {pragma}")
-        reader = opened.enter_context(closing(connect(path, "ro")))
-        reader.execute("PRAGMA query_only = ON")
-        opened.pop_all()
-    return connection, reader, created
+def open_reader(path: Path) -> sqlite3.Connection:
+    """Return a connection to read with."""
+    connection = connect(path)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
 
 
 def _create(path: Path) -> None:
@@ -78,25 +62,52 @@ def _create(path: Path) -> None:
         raise HomeUnusable(home=str(path.parent), detail=str(error.strerror)) from error
 
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """A connection of this mode: `rw` or `ro`."""
-    uri = f"{path.as_uri()}?mode={mode}"
+def connect(path: Path) -> sqlite3.Connection:
+    """Connect to a database that is there.
+
+    `unix-excl` keeps the index of the log in memory that all connections of this process share, so that there is no file
+    `-shm` that could be damaged, or find no room; and it locks out every other process.
+    """
+    uri = f"{path.as_uri()}?mode=rw&vfs=unix-excl"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 
-def inode(path: Path) -> tuple[int, int] | None:
-    """Which file is at this path; `None` if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+def remove(path: Path) -> None:
+    """Remove a database with its companions, if there is one."""
+    for suffix in ("", *COMPANIONS, seal.SUFFIX):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-def quarantine(path: str, stamp: str) -> str:
-    """Rename a database that cannot be read, with its companions, to `*.corrupt-<stamp>`; its new path."""
-    # The database goes first: companions that are left behind without one are removed by the next open.
-    for suffix in ("", *COMPANIONS):
+def set_aside(path: Path, stamp: str) -> Path | None:
+    """Keep a database that cannot be read beside the one that takes its place; return its path, `None` if there is none.
+
+    It stays at its own path as well, so that a crash before the other is there leaves a database that is known as bad,
+    rather than none. Its log is moved: a log that is left would be read into any database in its place.
+    """
+    aside = Path(f"{path}.corrupt-{stamp}")
+    for suffix in COMPANIONS:
         with suppress(FileNotFoundError):
-            Path(path + suffix).rename(f"{path}{suffix}.corrupt-{stamp}")
-    return f"{path}.corrupt-{stamp}"
+            Path(f"{path}{suffix}").rename(f"{path}{suffix}.corrupt-{stamp}")
+    try:
+        os.link(path, aside)
+    except FileNotFoundError:
+        return None
+    except OSError:  # a file system without hard links
+        path.rename(aside)
+    return aside
+
+
+def replace(path: Path, new: Path) -> None:
+    """Put a closed database in the place of another, whose log is gone, and seal it."""
+    sealed = seal.read(new)
+    for suffix in COMPANIONS:
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    new.rename(path)
+    Path(f"{new}{seal.SUFFIX}").unlink(missing_ok=True)
+    fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    if sealed is not None:
+        seal.settle(path, sealed.schema, sealed.generation)

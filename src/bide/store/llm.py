@@ -16,10 +16,16 @@ from bide.model.llm.conversation import Conversation
 from bide.model.llm.retry import Outcome
 from bide.store.future import Future
 from bide.store.queries import load
+from bide.store.reader import Rows, first
 from bide.store.rows import Row, Values, from_ms, to_ms
 
 QUERIES = load(Path(__file__).with_name("llm.sql"))
 T = TypeVar("T")
+
+COLUMNS = (
+    "seq, correlation_id, job, cli, owner, joined, model, conversation, prefix_hash, prefix_tokens, cache_blocks, asked_at, "
+    "status, ended_at, exit_code, fault, input_tokens, output_tokens, cache_read, cache_write, cost_usd, turns, attempts"
+)
 
 
 class Database(Protocol):
@@ -52,10 +58,10 @@ class RequestRow(Struct, frozen=True):
 class LlmRows:
     """The requests and conversations of a store. Writes return futures, as those of the store do."""
 
-    def __init__(self, database: Database, rows: Callable[[str, Values], list[Row]]) -> None:
+    def __init__(self, database: Database, reader: Rows) -> None:
         """Written by the one, read by the other."""
         self._database = database
-        self._rows = rows
+        self._rows = reader.rows
 
     def start(self, row: RequestRow) -> Future[None]:
         """Record a request."""
@@ -90,21 +96,21 @@ class LlmRows:
 
     def find(self, correlation_id: str, owner: str | None) -> RequestRow | None:
         """The newest request with this correlation id."""
-        found = self._rows(QUERIES["newest_request"], {"correlation_id": correlation_id, "owner": owner})
-        return _to_request(found[0]) if found else None
+        values: Values = {"correlation_id": correlation_id, "owner": owner}
+        found = self._rows(QUERIES["newest_request"], values, _to_request)
+        return found[0] if found else None
 
     def outcomes(self, cli: str, since: datetime) -> list[Outcome]:
         """How the requests to a CLI ended that were made since then, the newest end first."""
-        found = self._rows(QUERIES["outcomes"], {"cli": cli, "since": to_ms(since)})
-        return [Outcome(from_ms(at), Status(status), Fault(fault), code, n) for at, status, fault, code, n in found]
+        return self._rows(QUERIES["outcomes"], {"cli": cli, "since": to_ms(since)}, _to_outcome)
 
     def unfinished(self) -> list[str]:
         """The jobs of requests whose answer is not on record."""
-        return [job for (job,) in self._rows(QUERIES["unfinished_requests"], {})]
+        return self._rows(QUERIES["unfinished_requests"], {}, first)
 
     def unrecorded(self, kinds: Sequence[str]) -> list[str]:
         """Jobs of these kinds that no request is on record for, as after a database was made anew."""
-        return [job for (job,) in self._rows(QUERIES["unrecorded_jobs"], {"kinds": json.dumps(list(kinds))})]
+        return self._rows(QUERIES["unrecorded_jobs"], {"kinds": json.dumps(list(kinds))}, first)
 
     def prune(self, before: datetime) -> Future[None]:
         """Forget requests from before a time."""
@@ -122,14 +128,12 @@ class LlmRows:
     def used(self, since: datetime, conversation: str | None = None, prefix: str | None = None) -> list[Used]:
         """What requests used, by CLI and model."""
         values: Values = {"since": to_ms(since), "conversation": conversation, "prefix_hash": prefix}
-        return [
-            Used(*row[:10], first_at=from_ms(row[10]), last_at=from_ms(row[11]))
-            for row in self._rows(QUERIES["used"], values)
-        ]
+        return self._rows(QUERIES["used"], values, _to_used)
 
     def prefixes(self, since: datetime, conversation: str | None = None) -> Counter[str]:
         """The stable prefixes that there were, by hash, and in how many requests each."""
-        return Counter(dict(self._rows(QUERIES["prefixes"], {"since": to_ms(since), "conversation": conversation})))
+        values: Values = {"since": to_ms(since), "conversation": conversation}
+        return Counter(dict(self._rows(QUERIES["prefixes"], values, _to_count)))
 
     def use(self, conversation: Conversation, *, may_lead: bool = True) -> Future[None]:
         """Record that a conversation was used; the first one of its CLI becomes the active one, if it may."""
@@ -138,18 +142,15 @@ class LlmRows:
 
     def active(self, owner: str, cli: str) -> str | None:
         """The active conversation of a CLI."""
-        found = self._rows(QUERIES["active_conversation"], {"owner": owner, "cli": cli})
-        return found[0][0] if found else None
+        found = self._rows(QUERIES["active_conversation"], {"owner": owner, "cli": cli}, first)
+        return found[0] if found else None
 
     def conversations(
         self, owner: str, since: datetime, cli: str | None = None, conversation: str | None = None
     ) -> list[Conversation]:
         """Those of an owner that were used since a time."""
         values: Values = {"owner": owner, "cli": cli, "id": conversation, "since": to_ms(since)}
-        return [
-            Conversation(*row[:5], created_at=from_ms(row[5]), last_used_at=from_ms(row[6]), active=bool(row[7]))
-            for row in self._rows(QUERIES["conversations"], values)
-        ]
+        return self._rows(QUERIES["conversations"], values, _to_conversation)
 
     def activate(self, owner: str, cli: str, conversation: str | None) -> Future[None]:
         """Make a conversation the active one of its CLI, or none."""
@@ -174,6 +175,33 @@ class LlmRows:
             connection.execute(QUERIES[query], values)
 
         return self._database.submit(act)
+
+
+def check_request(row: Row) -> None:
+    """Read what may be wrong in a row of requests, with these columns. Raises ValueError."""
+    Status(row[12])
+    Fault(row[15])
+    for at in (row[11], row[13]):
+        if at is not None:
+            from_ms(at)
+
+
+def _to_outcome(row: Row) -> Outcome:
+    at, status, fault, code, attempts = row
+    return Outcome(from_ms(at), Status(status), Fault(fault), code, attempts)
+
+
+def _to_used(row: Row) -> Used:
+    return Used(*row[:10], first_at=from_ms(row[10]), last_at=from_ms(row[11]))
+
+
+def _to_count(row: Row) -> tuple[str, int]:
+    prefix, count = row
+    return prefix, count
+
+
+def _to_conversation(row: Row) -> Conversation:
+    return Conversation(*row[:5], created_at=from_ms(row[5]), last_used_at=from_ms(row[6]), active=bool(row[7]))
 
 
 def _to_request(row: Row) -> RequestRow:

@@ -3,12 +3,10 @@
 import sqlite3
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
-from bide.store.files import NOWHERE, connect_memory
+from bide.store.files import open_in_memory
 from bide.store.future import Future
-from bide.store.migrate import migrate
 from bide.store.rows import Row, Values
 
 T = TypeVar("T")
@@ -18,8 +16,7 @@ class Memory:
     """Takes the writes and reads that a store does, each done at once: there is no disk to wait for."""
 
     def __init__(self) -> None:
-        self._connection = connect_memory()
-        migrate(self._connection, Path(NOWHERE))
+        self._connection = open_in_memory()
         self._lock = threading.Lock()
 
     def submit(self, act: Callable[[sqlite3.Connection], T]) -> Future[T]:
@@ -37,11 +34,11 @@ class Memory:
                 done.set_result(result)
         return done
 
-    def rows(self, sql: str, values: Values) -> list[Row]:
-        """What a statement finds."""
+    def rows(self, sql: str, values: Values, read: Callable[[Row], T]) -> list[T]:
+        """Return what a statement finds, each row read by `read`."""
         try:
             with self._lock:
-                return self._connection.execute(sql, values).fetchall()
+                return [read(row) for row in self._connection.execute(sql, values)]
         except (UnicodeEncodeError, OverflowError):
             return []  # as in the store: such text and such numbers are in no row
 

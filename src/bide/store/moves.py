@@ -11,6 +11,8 @@ from bide.store.faults import IdTaken
 from bide.store.queries import QUERIES
 from bide.store.rows import Values, event_values, to_job
 
+_A_MILLISECOND = 1000
+"""So many jobs that were created in one millisecond keep their order when the index is rebuilt."""
 REFUSALS = (NameInUse, IdTaken, sqlite3.IntegrityError, OSError)
 """What stands in the way of an insert, or of what must be on disk before it; nothing was changed then."""
 
@@ -41,13 +43,22 @@ def _conflict(connection: sqlite3.Connection, values: Values) -> Exception | Non
 
 
 def add(connection: sqlite3.Connection, rows: Sequence[Values]) -> int:
-    """Record jobs that are not known yet, in any phase; how many there were."""
+    """Record jobs that are not known yet, in any phase; return how many there were."""
     added = 0
     for values in rows:
-        if connection.execute(QUERIES["add_job"], values).rowcount:
+        if connection.execute(QUERIES["add_job"], {**values, "place": None}).rowcount:
             connection.execute(QUERIES["insert_event"], event_values(str(values["id"]), values))
             _move_session(connection, values)
             added += 1
+    return added
+
+
+def fill(connection: sqlite3.Connection, rows: Sequence[Values]) -> int:
+    """Record jobs in a new index, in the order of their creation; return how many there were. Events come later."""
+    added = 0
+    for values in rows:
+        place = int(values["created_at"] or 0) * _A_MILLISECOND
+        added += connection.execute(QUERIES["add_job"], {**values, "place": place}).rowcount
     return added
 
 

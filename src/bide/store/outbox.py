@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from bide.model.notice import LEASE, Delivery, Level, Notice, Outlook, State
 from bide.model.notify import What
 from bide.store.future import Future
 from bide.store.queries import QUERIES
+from bide.store.reader import Reader, first
 from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer
 
@@ -19,6 +20,8 @@ _LEASE_MS = LEASE // timedelta(milliseconds=1)
 _WHATS = {str(what): what for what in What}
 _LEVELS = {int(level): level for level in Level}
 _STATES = {str(state): state for state in State}
+
+COLUMNS = "job, consumer, id, what, level, at, detail, state, tries, next_at, carrier, carried_at"
 
 Announcement = tuple[Notice, Sequence[str]]
 """A notice, and whom it is for."""
@@ -47,10 +50,10 @@ class OutboxRows:
     They are lazy: what they lose in a power cut is told once more, and never lost.
     """
 
-    def __init__(self, writer: Writer, rows: Callable[[str, Values], list[Row]]) -> None:
+    def __init__(self, writer: Writer, reader: Reader) -> None:
         """Made by the store."""
         self._writer = writer
-        self._rows = rows
+        self._rows = reader.rows
 
     def record(self, announcements: Sequence[Announcement]) -> Future[int]:
         """Record what is to be told; how much of it was not known."""
@@ -60,22 +63,21 @@ class OutboxRows:
         """What may be handed to a consumer now, the most severe first."""
         at = to_ms(now)
         values: Values = {"consumer": consumer, "now": at, "lapsed": at - _LEASE_MS, "limit": limit}
-        return [_to_delivery(row) for row in self._rows(QUERIES["due_deliveries"], values)]
+        return self._rows(QUERIES["due_deliveries"], values, to_delivery)
 
     def carried(self, consumer: str) -> list[Delivery]:
         """What was being handed to a consumer."""
-        return [_to_delivery(row) for row in self._rows(QUERIES["carried_deliveries"], {"consumer": consumer})]
+        return self._rows(QUERIES["carried_deliveries"], {"consumer": consumer}, to_delivery)
 
     def next_retry(self, consumer: str) -> datetime | None:
         """When something is to be tried again."""
-        found = self._rows(QUERIES["next_retry"], {"consumer": consumer})[0][0]
-        return None if found is None else from_ms(found)
+        return self._rows(QUERIES["next_retry"], {"consumer": consumer}, _to_instant)[0]
 
     def state(self, consumer: str, notice: str) -> State | None:
         """Where one delivery is."""
         values: Values = {"consumer": consumer, "id": notice, "job": _job_of(notice)}
-        found = self._rows(QUERIES["delivery_state"], values)
-        return State(found[0][0]) if found else None
+        found = self._rows(QUERIES["delivery_state"], values, lambda row: State(row[0]))
+        return found[0] if found else None
 
     def settle(self, consumer: str, notices: Iterable[str], state: State = State.DONE) -> Future[int]:
         """Say that these arrived, or are not to; how many were open."""
@@ -117,20 +119,19 @@ class OutboxRows:
     def outlooks(self) -> dict[str, Outlook]:
         """What is open, by consumer."""
         found: dict[str, Outlook] = {}
-        for consumer, state, count, next_at in self._rows(QUERIES["outbox_counts"], {}):
+        for consumer, state, count, next_at in self._rows(QUERIES["outbox_counts"], {}, _to_count):
             known = found.get(consumer) or self._outlook(consumer)
-            retry = known.next_retry_at if next_at is None else from_ms(next_at)
+            retry = known.next_retry_at if next_at is None else next_at
             due, carried = (count, known.carried) if state == "due" else (known.due, count)
             found[consumer] = replace(known, due=due, carried=carried, next_retry_at=retry)
         return found
 
     def _outlook(self, consumer: str) -> Outlook:
-        jobs = self._rows(QUERIES["outbox_jobs"], {"consumer": consumer})
-        return Outlook(consumer, jobs=tuple(job for (job,) in jobs))
+        return Outlook(consumer, jobs=tuple(self._rows(QUERIES["outbox_jobs"], {"consumer": consumer}, first)))
 
     def consumers(self) -> dict[str, str | None]:
         """Who asked to be told of others' jobs, and of whose (`None`: everybody's)."""
-        return dict(self._rows(QUERIES["list_consumers"], {}))
+        return dict(self._rows(QUERIES["list_consumers"], {}, _to_consumer))
 
     def subscribe(self, name: str, owner: str | None, now: datetime) -> Future[None]:
         """Keep who is to be told of whose jobs."""
@@ -161,7 +162,22 @@ def _pairs(notices: Iterable[str]) -> str:
     return json.dumps([[_job_of(notice), notice] for notice in notices])
 
 
-def _to_delivery(row: Row) -> Delivery:
+def _to_instant(row: Row) -> datetime | None:
+    return None if row[0] is None else from_ms(row[0])
+
+
+def _to_count(row: Row) -> tuple[str, str, int, datetime | None]:
+    consumer, state, count, next_at = row
+    return consumer, state, count, None if next_at is None else from_ms(next_at)
+
+
+def _to_consumer(row: Row) -> tuple[str, str | None]:
+    name, owner = row
+    return name, owner
+
+
+def to_delivery(row: Row) -> Delivery:
+    """Read a row of the table `outbox`."""
     job, consumer, id_, what, level, at, detail, state, tries, next_at, carrier, carried_at = row
     return Delivery(
         notice=Notice(id_, JobId(job), _WHATS[what], _LEVELS[level], from_ms(at), detail),

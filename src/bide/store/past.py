@@ -5,21 +5,17 @@ Its writes are a few statements for many jobs, so that they hold the writer for 
 """
 
 import json
-import sqlite3
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from msgspec import Struct
 
 from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant
 from bide.store import moves
-from bide.store.faults import fault
-from bide.store.files import connect
 from bide.store.future import Future
 from bide.store.queries import QUERIES
+from bide.store.reader import Reader, same
 from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer
 
@@ -62,18 +58,14 @@ class Sums(Struct, frozen=True):
 class PastJobs:
     """The ended jobs of one store."""
 
-    def __init__(self, writer: Writer, path: Path, rows: Callable[[str, Values], list[Row]] | None = None) -> None:
-        """Open a connection with the first read; with `rows`, read by that and open none."""
+    def __init__(self, writer: Writer, reader: Reader) -> None:
+        """Made by the store, with a reader that nobody else uses."""
         self._writer = writer
-        self._path = path
-        self._read = rows or self._read_apart
-        self._reader: sqlite3.Connection | None = None
-        self._lock = threading.Lock()
-        self._closed = False
+        self._reader = reader
 
     def sums(self) -> Sums:
         """How many there are, and what they hold."""
-        rows = self._rows("past_sums", {})
+        rows = self._reader.rows(QUERIES["past_sums"], {}, same)
         (unseen, unseen_bytes), (seen, seen_bytes) = (
             (sum(row[2] for row in rows if row[1] == mark), sum(row[3] for row in rows if row[1] == mark))
             for mark in (0, 1)
@@ -106,7 +98,7 @@ class PastJobs:
             "after_seq": place.seq,
             "limit": limit,
         }
-        return [_to_past(row) for row in self._rows("past_jobs", values)]
+        return self._reader.rows(QUERIES["past_jobs"], values, _to_past)
 
     def forget(self, ids: Sequence[str], at: datetime, why: str) -> Future[int]:
         """Replace these ended jobs by tombstones; how many there were."""
@@ -131,33 +123,15 @@ class PastJobs:
 
     def tombstones_until(self, most: int) -> datetime | None:
         """The time before which tombstones are too many; `None` if there are no more than `most`."""
-        rows = self._rows("tombstone_before", {"most": most})
-        return from_ms(rows[0][0]) + timedelta(milliseconds=1) if rows else None
+        rows = self._reader.rows(QUERIES["tombstone_before"], {"most": most}, lambda row: from_ms(row[0]))
+        return rows[0] + timedelta(milliseconds=1) if rows else None
 
     def close(self) -> None:
         """Read no more."""
-        with self._lock:
-            self._closed = True
-            if self._reader is not None:
-                self._reader.close()
+        self._reader.close()
 
     def _change(self, query: str, values: Values, *, lazy: bool = False) -> Future[int]:
         return self._writer.submit(lambda connection: connection.execute(QUERIES[query], values).rowcount, lazy=lazy)
-
-    def _rows(self, query: str, values: Values) -> list[Row]:
-        return self._read(QUERIES[query], values)
-
-    def _read_apart(self, sql: str, values: Values) -> list[Row]:
-        try:
-            with self._lock:
-                if self._closed:
-                    raise RuntimeError("the store is closed")
-                if self._reader is None:
-                    self._reader = connect(self._path, "ro")
-                    self._reader.execute("PRAGMA query_only = ON")
-                return self._reader.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise fault(error, self._path) from error
 
 
 def _to_past(row: Row) -> PastRow:

@@ -13,10 +13,10 @@ SELECT :id, :name, :kind, :owner, :session, :label, :key, :parent, :fingerprint,
 WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE id = :id)
 
 -- add_job
--- Record a job found on disk, unless its id is known; a key or an active name that another job holds is left out.
+-- Record a job found on disk, unless its id is known; a key or an active name that another job holds is left out. Its place in the order is the next, or where its creation puts it (`place`, room for a thousand a millisecond).
 INSERT INTO jobs
-    (id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end, seen, bytes, output_dropped_at, keep)
-SELECT :id,
+    (seq, id, name, kind, owner, session, label, key, parent, fingerprint, phase, reason, pid, created_at, started_at, ended_at, spec, end, seen, bytes, output_dropped_at, keep)
+SELECT (SELECT coalesce(max(seq) + 1, :place) FROM jobs WHERE seq >= :place AND seq < :place + 1000), :id,
     CASE WHEN :phase = 'ended' OR NOT EXISTS (
         SELECT 1 FROM jobs WHERE name = :name AND owner = :owner AND phase <> 'ended'
     ) THEN :name END,
@@ -60,9 +60,49 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND phase = 'ended'
 -- Say that somebody was told of the ends of these jobs.
 UPDATE jobs SET seen = 1 WHERE id IN (SELECT value FROM json_each(:ids)) AND phase = 'ended' AND seen = 0
 
+-- generation
+-- How many commits there were.
+SELECT seq FROM sqlite_sequence WHERE name = 'generation'
+
+-- raise_generation
+-- Say which commit this is.
+UPDATE sqlite_sequence SET seq = :seq WHERE name = :name
+
+-- first_generation
+-- The same, in a new database.
+INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :seq)
+
 -- insert_event
 -- Record a move.
 INSERT INTO events (at, job, what, detail) VALUES (:at, :job, :what, :detail)
+
+-- unsaid_moves
+-- Record the newest move of each job that no event tells of, unless it is older than all events.
+INSERT INTO events (at, job, what, detail)
+SELECT coalesce(ended_at, started_at, created_at), id, phase, coalesce(reason, CAST(pid AS TEXT), '') FROM jobs
+WHERE NOT EXISTS (SELECT 1 FROM events WHERE job = jobs.id AND what = jobs.phase)
+    AND coalesce(ended_at, started_at, created_at) >= coalesce((SELECT min(at) FROM events), 0)
+ORDER BY seq
+
+-- event_numbers
+-- The number of the newest event there was.
+SELECT seq FROM sqlite_sequence WHERE name = 'events'
+
+-- any_job
+-- Whether there is a job.
+SELECT 1 FROM jobs LIMIT 1
+
+-- drop_event_numbers
+-- Forget it.
+DELETE FROM sqlite_sequence WHERE name = 'events'
+
+-- set_event_numbers
+-- Give the next event a number above this one.
+INSERT INTO sqlite_sequence (name, seq) VALUES ('events', :seq)
+
+-- mark_salvaged
+-- Say of one job that somebody was told of its end.
+UPDATE jobs SET seen = 1 WHERE id = :id AND phase = 'ended'
 
 -- get_job
 -- The job with this id.

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
 from datetime import datetime
 
 from msgspec import Struct
@@ -11,8 +10,13 @@ from bide.model.question import Answered, Policy, Posed, State, Via
 from bide.model.questionforms import question_from_json, question_to_json
 from bide.store.future import Future
 from bide.store.queries import QUERIES
+from bide.store.reader import Reader
 from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer
+
+COLUMNS = (
+    "id, job, question, policy, posed_at, until, state, value, via, by, why, closed_at, asker, ticks, key, answer_key"
+)
 
 
 class QuestionRow(Struct, frozen=True):
@@ -29,19 +33,19 @@ class QuestionRow(Struct, frozen=True):
 class QuestionRows:
     """The questions of a store. Writes return futures, as those of the store do."""
 
-    def __init__(self, writer: Writer, rows: Callable[[str, Values], list[Row]]) -> None:
+    def __init__(self, writer: Writer, reader: Reader) -> None:
         """Made by the store."""
         self._writer = writer
-        self._rows = rows
+        self._rows = reader.rows
 
     def get(self, question: str) -> QuestionRow | None:
         """One question, open or closed."""
-        found = self._rows(QUERIES["get_question"], {"id": question})
-        return _to_row(found[0]) if found else None
+        found = self._rows(QUERIES["get_question"], {"id": question}, to_row)
+        return found[0] if found else None
 
     def open(self) -> list[QuestionRow]:
         """Every question that waits for its answer, oldest first."""
-        return [_to_row(row) for row in self._rows(QUERIES["open_questions"], {})]
+        return self._rows(QUERIES["open_questions"], {}, to_row)
 
     def insert(self, row: QuestionRow) -> Future[QuestionRow]:
         """Record what a job asks; the question recorded, or the earlier one if the job has used its key before."""
@@ -62,7 +66,7 @@ class QuestionRows:
         def act(connection: sqlite3.Connection) -> QuestionRow:
             if connection.execute(QUERIES["insert_question"], values).rowcount:
                 return row
-            return _to_row(connection.execute(QUERIES["keyed_question"], values).fetchone())
+            return to_row(connection.execute(QUERIES["keyed_question"], values).fetchone())
 
         return self._writer.submit(act)
 
@@ -89,7 +93,8 @@ class QuestionRows:
         )
 
 
-def _to_row(row: Row) -> QuestionRow:
+def to_row(row: Row) -> QuestionRow:
+    """Read a row of the table of questions."""
     id_, job, question, policy, posed_at, until, state, value, via, by, why, closed_at, asker, ticks, key, again = row
     posed = Posed(
         id_,

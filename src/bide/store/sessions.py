@@ -1,7 +1,7 @@
 """Rows of sessions: which there are and were, their owners and times, and the number of the newest job of each."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from bide.model.job import Job
 from bide.model.session import is_later, seq_of
 from bide.store.future import Future
 from bide.store.queries import QUERIES
+from bide.store.reader import Reader
 from bide.store.rows import Row, Values, from_ms, to_job, to_ms
 from bide.store.writer import Writer
 
@@ -41,19 +42,19 @@ class EndedJob(Struct, frozen=True):
 class SessionRows:
     """The sessions of a store. Writes return futures, as those of the store do."""
 
-    def __init__(self, writer: Writer, rows: Callable[[str, Values], list[Row]]) -> None:
+    def __init__(self, writer: Writer, reader: Reader) -> None:
         """Made by the store."""
         self._writer = writer
-        self._rows = rows
+        self._rows = reader.rows
 
     def get(self, session: str) -> SessionRow | None:
         """The row of a session, open or ended."""
-        found = self._rows(QUERIES["session"], {"id": session})
-        return _to_row(found[0]) if found else None
+        found = self._rows(QUERIES["session"], {"id": session}, to_row)
+        return found[0] if found else None
 
     def open(self) -> list[SessionRow]:
         """Every session that has not ended."""
-        return [_to_row(row) for row in self._rows(QUERIES["open_sessions"], {})]
+        return self._rows(QUERIES["open_sessions"], {}, to_row)
 
     def put(self, row: SessionRow) -> Future[None]:
         """Record a session; its number never falls."""
@@ -74,27 +75,26 @@ class SessionRows:
 
     def last_job_at(self, session: str) -> datetime | None:
         """When the newest job of a session was created."""
-        at = self._rows(QUERIES["session_last_job"], {"session": session})[0][0]
-        return None if at is None else from_ms(at)
+        return self._rows(QUERIES["session_last_job"], {"session": session}, _to_instant)[0]
 
     def newest_number(self, session: str) -> int:
         """The greatest number that a job of this session has, or had before it was forgotten."""
         bounds: Values = {"low": f"job-{session}-", "high": f"job-{session}."}
-        return max((seq_of(row[0], session) for row in self._rows(QUERIES["session_job_ids"], bounds)), default=0)
+        numbers = self._rows(QUERIES["session_job_ids"], bounds, lambda row: seq_of(row[0], session))
+        return max(numbers, default=0)
 
     def job_of_pid(self, session: str, pid: int) -> Job | None:
         """The newest job of a session that had this pid."""
-        found = self._rows(QUERIES["session_job_of_pid"], {"session": session, "pid": pid})
-        return to_job(found[0]) if found else None
+        found = self._rows(QUERIES["session_job_of_pid"], {"session": session, "pid": pid}, to_job)
+        return found[0] if found else None
 
     def ended_jobs(self, session: str, first: int) -> Iterator[EndedJob]:
         """Yield the ended jobs of a session with numbers above `first`, oldest first; read a page at a time."""
         after = 0
         while True:
-            rows = self._rows(QUERIES["session_ended"], {"session": session, "after": after, "limit": _PAGE})
-            for _, job, ended_at, size in rows:
-                if is_later(job, session, first):
-                    yield EndedJob(job, from_ms(ended_at), size or 0)
+            values: Values = {"session": session, "after": after, "limit": _PAGE}
+            rows = self._rows(QUERIES["session_ended"], values, _to_ended)
+            yield from (job for _, job in rows if is_later(job.id, session, first))
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
@@ -106,7 +106,17 @@ class SessionRows:
         return self._writer.submit(act)
 
 
-def _to_row(row: Row) -> SessionRow:
+def _to_instant(row: Row) -> datetime | None:
+    return None if row[0] is None else from_ms(row[0])
+
+
+def _to_ended(row: Row) -> tuple[int, EndedJob]:
+    seq, job, ended_at, size = row
+    return seq, EndedJob(job, from_ms(ended_at), size or 0)
+
+
+def to_row(row: Row) -> SessionRow:
+    """Read a row of the table of sessions."""
     session, owner, created_at, last_active_at, seq, ended_at, why = row
     ended = None if ended_at is None else from_ms(ended_at)
     return SessionRow(session, owner, from_ms(created_at), from_ms(last_active_at), seq, ended, why)

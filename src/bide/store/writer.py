@@ -8,6 +8,7 @@ transaction of nothing else is not synced. A crash of ours loses none of them, a
 has them.
 """
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -16,10 +17,19 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from bide.store.faults import fault
+from bide.model.errors import BideError
+from bide.store.faults import VALUE_ERRORS, DatabaseCorrupt, fault
 from bide.store.future import Future
+from bide.store.queries import QUERIES
+from bide.store.seal import Seal
+
+log = logging.getLogger(__name__)
 
 BATCH = 256
+CHECKPOINT = 400
+"""After so many changed rows the log is copied into the database file: about as often as SQLite would, which counts pages."""
+GENERATION = "generation"
+"""The row of `sqlite_sequence` that every commit raises: a job's row and event change that page anyway."""
 _LINGER = 0.003
 
 T = TypeVar("T")
@@ -61,10 +71,10 @@ class _Write(Generic[T]):
             self._failure = error
         connection.execute("RELEASE one")
 
-    def settle(self, failure: Exception | None, path: Path) -> None:
-        """Tell the caller, once the transaction is over."""
+    def settle(self, failure: Exception | None, path: Path) -> Exception | None:
+        """Tell the caller, once the transaction is over; return what stood in the way."""
         failure = failure or self._failure
-        if isinstance(failure, sqlite3.Error):
+        if isinstance(failure, (sqlite3.Error, *VALUE_ERRORS)) and not isinstance(failure, BideError):
             meaning = fault(failure, path)
             meaning.__cause__ = failure
             failure = meaning
@@ -72,18 +82,25 @@ class _Write(Generic[T]):
             self.future.set_result(self._result)
         else:
             self.future.set_exception(failure)
+        return failure
 
 
 class Writer:
     """Uses the writing connection, alone. Writes are done in the order asked for."""
 
     def __init__(
-        self, connection: sqlite3.Connection, path: Path, alone: AbstractContextManager[object] | None = None
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        seal: Seal,
+        alone: AbstractContextManager[object] | None = None,
     ) -> None:
         """`alone` is held during each transaction, if others use the same connection."""
+        self._alone = alone or nullcontext()
         self._connection = connection
         self._path = path
-        self._alone = alone or nullcontext()
+        self._seal = seal
+        self._copied = connection.total_changes
         self._queue: SimpleQueue[list[_Write[Any]] | None] = SimpleQueue()
         self._turn: list[_Write[Any]] = []
         self._lock = threading.Lock()
@@ -116,6 +133,9 @@ class Writer:
         """
         write = _Write(act, lazy=lazy, refusals=refusals)
         with self._lock:
+            if self._closed and self._seal.broken:
+                write.future.set_exception(DatabaseCorrupt(self._seal.broken))
+                return write.future
             if self._closed:
                 raise RuntimeError("the store is closed")
             self._asked += 1
@@ -151,7 +171,10 @@ class Writer:
                 failure = self._commit(batch)
             self._done += len(batch)
             for write in batch:
-                write.settle(failure, self._path)
+                if isinstance(found := write.settle(failure, self._path), DatabaseCorrupt):
+                    self._seal.condemn(str(found))
+            if self._connection.total_changes - self._copied >= CHECKPOINT:
+                self.checkpoint()
 
     def _batches(self) -> Iterator[list[_Write[Any]]]:
         """What is queued, about BATCH at a time, until the queue is closed."""
@@ -170,16 +193,51 @@ class Writer:
     def _commit(self, batch: list[_Write[Any]]) -> Exception | None:
         connection = self._connection
         try:
+            self._seal.begin()
+        except DatabaseCorrupt as error:
+            return error
+        before = connection.total_changes
+        committed = False
+        try:
             self._sync(full=not all(write.lazy for write in batch))
             connection.execute("BEGIN IMMEDIATE")
             for write in batch:
                 write.attempt(connection)
+            committed = connection.total_changes != before
+            if committed:
+                self._raise_generation()
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - whatever it is, callers wait for an answer from this thread
+            committed = False
             with suppress(sqlite3.Error):
                 connection.rollback()
             return error
+        finally:
+            self._seal.written(committed=committed)
         return None
+
+    def _raise_generation(self) -> None:
+        values = {"name": GENERATION, "seq": self._seal.generation + 1}
+        for query in ("raise_generation", "first_generation"):
+            if self._connection.execute(QUERIES[query], values).rowcount:
+                return
+
+    def checkpoint(self) -> None:
+        """Copy the log into the database file, as far as no reader needs it. For the writing thread, or after its end."""
+        try:
+            self._seal.begin_checkpoint()
+        except DatabaseCorrupt:
+            return
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        except sqlite3.Error as error:
+            # It loses nothing: the log keeps what could not be copied.
+            log.warning("the log of the database could not be copied into it: %s", error)
+            if isinstance(meaning := fault(error, self._path), DatabaseCorrupt):
+                self._seal.condemn(str(meaning))
+        finally:
+            self._seal.end_checkpoint()
+        self._copied = self._connection.total_changes
 
     def _sync(self, *, full: bool) -> None:
         if full is not self._full:

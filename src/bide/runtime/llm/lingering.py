@@ -34,7 +34,7 @@ def watch(core: Core, live: Live, linger: timedelta) -> None:
     facts = live.job.spec.ask
     cli = None if facts is None else known.clis().get(facts.cli)
     if facts is not None and cli is not None and facts.format in cli.streaming:
-        core.hub.spawn(lambda: _watch(core, live, linger))
+        core.spawn(lambda: _watch(core, live, linger))
 
 
 async def _watch(core: Core, live: Live, linger: timedelta) -> None:

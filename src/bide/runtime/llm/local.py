@@ -34,6 +34,7 @@ from bide.runtime.llm.recording import Recorder
 from bide.runtime.llm.records import Records
 from bide.runtime.llm.retrying import Retrying
 from bide.runtime.llm.worktrees import Worktrees
+from bide.runtime.sound import with_sound_store
 
 _WINDOW = timedelta(hours=24)
 _EVER = timedelta(days=3650)
@@ -45,7 +46,7 @@ class LocalLlm:
 
     def __init__(self, core: Core) -> None:
         """Watch over the requests that go on, and finish the record of those that are over."""
-        self._core = core
+        self.core: Core = core
         self._programs = Programs(core)
         self._retrying = Retrying(core)
         self._records = Records(core)
@@ -64,42 +65,45 @@ class LocalLlm:
 
     def _watch(self, live: Live) -> None:
         if live.job.spec.ask is not None and not live.ended:
-            lingering.watch(self._core, live, self._core.settings.llm.linger)
-            turns.watch(self._core, live, self._core.settings.llm.queue_timeout)
+            lingering.watch(self.core, live, self.core.settings.llm.linger)
+            turns.watch(self.core, live, self.core.settings.llm.queue_timeout)
 
     async def ask(self, cli: str | Ask, prompt: str | None = None, **options: Unpack[AskOptions]) -> Asked:
         """See beside.Llm.ask."""
         asked = cli if isinstance(cli, Ask) else Ask.of(cli, prompt, **options)
         return await self.ask_once(asked)
 
+    @with_sound_store
     async def ask_once(self, asked: Ask, key: str | None = None) -> Asked:
         """Ask; with the same key a second time, be told of the first."""
-        return await asking.ask(self._core, self._desk, asked, key)
+        return await asking.ask(self.core, self._desk, asked, key)
 
+    @with_sound_store
     async def answer(self, job: str, *, owner: str | None = None) -> Answer:
         """See beside.Llm.answer."""
-        found = self._core.seen.mark(self._find(job, owner))
-        answer = await self._retrying.answer(self._core.with_facts(found))
-        self._core.seen.mark(answer.job)
+        found = self.core.seen.mark(self._find(job, owner))
+        answer = await self._retrying.answer(self.core.with_facts(found))
+        self.core.seen.mark(answer.job)
         return answer
 
+    @with_sound_store
     async def watch(
         self, job: str, *, after: int = 0, limit: int = SHOWN, wait: timedelta = timedelta(0), owner: str | None = None
     ) -> Watched:
         """See beside.Llm.watch."""
         found = self._find(job, owner).id
-        told = await watching.watch(self._core, self._retrying, found, after=after, limit=limit, wait=wait)
-        self._core.seen.mark(told.answer.job)
+        told = await watching.watch(self.core, self._retrying, found, after=after, limit=limit, wait=wait)
+        self.core.seen.mark(told.answer.job)
         return told
 
     def _find(self, ref: str, owner: str | None) -> Job:
         try:
-            return self._core.find(ref)
+            return self.core.find(ref)
         except JobNotFound:
             row = self._records.find(ref, owner)
             if row is None:
                 raise
-            return self._core.find(row.job)
+            return self.core.find(row.job)
 
     async def programs(
         self, cli: str | None = None, *, login: bool = False, env: Mapping[str, str] | None = None
@@ -142,22 +146,25 @@ class LocalLlm:
         )
         return Program(cli.name, installed=True, path=path, version=version, login=state, hint=hint)
 
+    @with_sound_store
     async def health(self) -> tuple[Health, ...]:
         """See beside.Llm.health."""
-        queue = self._core.queue
+        queue = self.core.queue
         waiting = queue.waiting()
         return tuple(
             self._retrying.health(cli, queue.busy.get(group_of(cli), 0), waiting.get(group_of(cli), 0))
             for cli in known.clis()
         )
 
+    @with_sound_store
     async def processes(self, *, owner: str | None = None) -> tuple[Process, ...]:
         """See beside.Llm.processes."""
-        return await processes.processes(self._core, owner)
+        return await processes.processes(self.core, owner)
 
+    @with_sound_store
     async def models(self, cli: str | None = None) -> tuple[Models, ...]:
         """See beside.Llm.models."""
-        chosen = self._core.settings.llm
+        chosen = self.core.settings.llm
         wanted = list(known.clis().values()) if cli is None else [known.named(cli)]
         return tuple(
             Models(one.name, chosen.models.get(one.name), one.models, {**one.aliases, **chosen.aliases})
@@ -188,17 +195,19 @@ class LocalLlm:
             ttl=_UPGRADE,
             dedup=Dedup(Policy.REUSE_RECENT, _UPGRADE),
         )
-        return Upgrade(cli, command, dry_run=False, job=(await starting.run(self._core, request)).job.id)
+        return Upgrade(cli, command, dry_run=False, job=(await starting.run(self.core, request)).job.id)
 
+    @with_sound_store
     async def approvals(self, limit: int = 50) -> tuple[dict[str, Any], ...]:
         """See beside.Llm.approvals."""
         if not 1 <= limit <= 500:
             raise BadRequest(detail=f"a limit is from 1 to 500, not {limit}")
-        return tuple(gate.recorded(self._core.home.path, limit))
+        return tuple(gate.recorded(self.core.home.path, limit))
 
+    @with_sound_store
     async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
         """See beside.Llm.cache."""
-        rows, chosen = self._records, self._core.settings.llm.cache
+        rows, chosen = self._records, self.core.settings.llm.cache
         if conversation is not None:
             since = now() - _EVER
             used = rows.used(since, conversation=conversation)

@@ -69,7 +69,7 @@ class Programs:
         if key not in self._known:
             if key not in self._looking:
                 self._looking[key] = anyio.Event()
-                self._core.hub.spawn(lambda: self._look(key, cli, path, env))
+                self._core.spawn(lambda: self._look(key, cli, path, env))
             with anyio.move_on_after(None if patience is None else patience.total_seconds()):
                 await self._looking[key].wait()
         return self._known.get(key) or self._late.get(key) or Installed(cli.name, path)

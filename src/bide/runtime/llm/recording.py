@@ -54,7 +54,7 @@ class Recorder:
         self._sweep()
         active = core.keeping.table.live
         for job in self._found([ref for ref in rows.unfinished() if ref not in active or active[ref].ended]):
-            core.hub.spawn(lambda job=job: self._finish(job))
+            core.spawn(lambda job=job: self._finish(job))
         core.keeping.on_admit.append(self._began)
         core.keeping.on_end.append(self._ended)
 
@@ -79,7 +79,7 @@ class Recorder:
         row = _row(job, facts, asked.correlation_id, joined=True)
         await self._core.hub.settled(self._records.start(row, recorded=asked.recorded))
         if isinstance(job.phase, Ended):
-            self._core.hub.spawn(lambda: self._finish(job))
+            self._core.spawn(lambda: self._finish(job))
 
     def _began(self, live: Live) -> None:
         facts = live.job.spec.ask
@@ -98,7 +98,7 @@ class Recorder:
             return
         if isinstance(live.job.phase, Ended) and live.job.phase.end.success:
             self.remove(facts.files)
-        self._core.hub.spawn(lambda: self._over(live.job))
+        self._core.spawn(lambda: self._over(live.job))
 
     async def _over(self, job: Job) -> None:
         self._retrying.ended(await self._finish(job))
@@ -122,7 +122,7 @@ class Recorder:
         """Another attempt is the answer, also to whoever asked while this one was ending."""
         await self._core.hub.settled(self._records.move(job.id, after.id, _attempt(after)))
         if isinstance(after.phase, Ended):
-            self._core.hub.spawn(lambda: self._finish(after))
+            self._core.spawn(lambda: self._finish(after))
 
     def remove(self, files: tuple[str, ...]) -> None:
         """Delete what was written for a request, unless another one that goes on uses it as well."""

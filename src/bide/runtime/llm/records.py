@@ -47,7 +47,7 @@ class Records:
     def _in_memory(self) -> LlmRows:
         if self._passing is None:
             self._memory = Memory()
-            self._passing = LlmRows(self._memory, self._memory.rows)
+            self._passing = LlmRows(self._memory, self._memory)
         return self._passing
 
     # Requests.

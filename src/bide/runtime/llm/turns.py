@@ -21,7 +21,7 @@ def watch(core: Core, live: Live, most: timedelta) -> None:
     """See to it that a request waits for its turn no longer than this; another attempt waits for its own time."""
     facts = live.job.spec.ask
     if most and facts is not None and facts.retry_of is None and isinstance(live.job.phase, Queued):
-        core.hub.spawn(lambda: _watch(core, live, most))
+        core.spawn(lambda: _watch(core, live, most))
 
 
 async def _watch(core: Core, live: Live, most: timedelta) -> None:
