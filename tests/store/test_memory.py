@@ -20,7 +20,7 @@ def memory() -> Iterator[Memory]:
 
 
 def test_the_oldest_requests_go_with_the_conversations_that_only_they_named(memory: Memory) -> None:
-    rows = LlmRows(memory, memory.rows)
+    rows = LlmRows(memory, memory)
     for number, conversation in enumerate(("a", "b", "a", "c")):
         at = START + timedelta(seconds=number)
         rows.start(RequestRow(str(number), "j", "claude", "me", at, conversation=conversation)).result()
@@ -37,9 +37,9 @@ def test_what_fails_is_undone_and_told_to_who_looks(memory: Memory) -> None:
         raise ValueError("no more")
 
     assert isinstance(memory.submit(half).exception(), ValueError)
-    assert memory.rows("SELECT * FROM groups", {}) == []
+    assert memory.rows("SELECT * FROM groups", {}, tuple) == []
     assert memory.submit(lambda connection: connection.execute("SELECT 1").fetchone()).result() == (1,)
 
 
 def test_text_that_is_not_unicode_is_in_no_row(memory: Memory) -> None:
-    assert LlmRows(memory, memory.rows).find("\udcff", None) is None
+    assert LlmRows(memory, memory).find("\udcff", None) is None

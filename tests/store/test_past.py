@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from bide.model.askfacts import AskFacts
+from bide.model.errors import InternalError
 from bide.model.job import Job, Spec
 from bide.model.phase import Descendant, End, Ended, Kept, Reason
 from bide.store.migrate import MIGRATIONS
@@ -167,7 +168,7 @@ def test_events_are_bounded(store: Store, five: list[Job]) -> None:
 
 def test_nothing_can_be_read_once_it_is_closed(store: Store) -> None:
     store.close()
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(InternalError, match="closed"):
         store.past.sums()
 
 

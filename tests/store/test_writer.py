@@ -13,6 +13,7 @@ import pytest
 from bide.model.errors import BideError, InternalError, NameInUse
 from bide.model.job import Job
 from bide.model.phase import Ended
+from bide.store.seal import Seal
 from bide.store.store import Store
 from bide.store.writer import BATCH, Writer
 
@@ -23,17 +24,22 @@ NOW = datetime(2026, 7, 1, 13, tzinfo=UTC)
 def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     file = tmp_path / "numbers.db"
     with closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as connection:
-        connection.execute("PRAGMA foreign_keys = ON")
+        for pragma in ("journal_mode = WAL", "wal_autocheckpoint = 0", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
         connection.execute("CREATE TABLE numbers (n INTEGER PRIMARY KEY CHECK (n >= 0)) STRICT")
         connection.execute("CREATE TABLE squares (n INTEGER REFERENCES numbers DEFERRABLE INITIALLY DEFERRED) STRICT")
+        connection.execute("CREATE TABLE counted (n INTEGER PRIMARY KEY AUTOINCREMENT) STRICT")
         yield connection
 
 
 @pytest.fixture
 def writer(connection: sqlite3.Connection, tmp_path: Path) -> Iterator[Writer]:
-    writer = Writer(connection, tmp_path / "numbers.db")
+    path = tmp_path / "numbers.db"
+    seal = Seal(path, 1, 0)
+    writer = Writer(connection, path, seal)
     yield writer
     writer.close()
+    seal.close(sound=True)
 
 
 @pytest.fixture
@@ -189,8 +195,8 @@ def test_a_store_is_closed_with_its_writes_done_and_no_log_left(path: str, make:
     store.close()
     store.close()
     assert [write.result() for write in writes] == jobs
-    assert [file.name for file in Path(path).parent.iterdir()] == ["bide.db"]
-    with pytest.raises(InternalError, match="closed database"):
+    assert {file.name for file in Path(path).parent.iterdir()} == {"bide.db", "bide.db-seal"}
+    with pytest.raises(InternalError, match="closed"):
         store.get(jobs[0].id)
 
 

@@ -17,7 +17,7 @@ from bide.model.errors import DiskFull
 from bide.model.job import Job
 from bide.store import files, moves, seal
 from bide.store.faults import DatabaseCorrupt
-from bide.store.queries import QUERIES
+from bide.store.queries import load
 from bide.store.rows import job_values
 from bide.store.salvage import EVENTS, TABLES, TOMBSTONES, Salvage
 from bide.store.store import Store
@@ -25,6 +25,7 @@ from bide.store.store import Store
 log = logging.getLogger(__name__)
 
 NEW = ".new"
+QUERIES = load(Path(__file__).with_name("anew.sql"))
 
 
 class Anew:

@@ -34,6 +34,10 @@ class DatabaseCorrupt(Exception):
     """The index cannot be believed: it is damaged, it is not as we left it, or it is being rebuilt."""
 
 
+class Unreadable(sqlite3.DatabaseError):
+    """A row holds a value that no version of bide has written."""
+
+
 class IdTaken(Exception):
     """A job has this id, or had it before it was forgotten."""
 
@@ -57,7 +61,7 @@ def _has_no_descriptor() -> bool:
     return False
 
 
-def fault(error: Exception, path: Path) -> Exception:
+def fault(error: sqlite3.Error, path: Path) -> Exception:
     """Translate a failure of SQLite, or of a row that cannot be read.
 
     Everything that the disk, memory or permissions do not explain is damage: a page, a schema or a value that we did not
@@ -76,5 +80,4 @@ def fault(error: Exception, path: Path) -> Exception:
         damaged = not isinstance(error, sqlite3.ProgrammingError)
     else:
         damaged = kind not in _OF_THE_SYSTEM and code not in _OF_WRITING
-    words = str(error) if isinstance(error, sqlite3.Error) else f"{type(error).__name__}: {error}"
-    return DatabaseCorrupt(f"{path}: {words}") if damaged else InternalError(detail=f"{path}: {words}")
+    return DatabaseCorrupt(f"{path}: {error}") if damaged else InternalError(detail=f"{path}: {error}")

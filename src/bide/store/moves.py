@@ -9,6 +9,7 @@ from bide.model.session import seq_of
 from bide.store import outbox
 from bide.store.faults import IdTaken
 from bide.store.queries import QUERIES
+from bide.store.reader import parsed
 from bide.store.rows import Values, event_values, to_job
 
 _A_MILLISECOND = 1000
@@ -22,7 +23,7 @@ def insert(connection: sqlite3.Connection, job: Job, values: Values) -> Job:
     if job.key is not None:
         earlier = connection.execute(QUERIES["keyed_job"], values).fetchone()
         if earlier is not None:
-            return to_job(earlier)
+            return parsed(to_job, earlier)
     try:
         inserted = connection.execute(QUERIES["insert_job"], values).rowcount
     except sqlite3.IntegrityError as error:

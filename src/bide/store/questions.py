@@ -10,7 +10,7 @@ from bide.model.question import Answered, Policy, Posed, State, Via
 from bide.model.questionforms import question_from_json, question_to_json
 from bide.store.future import Future
 from bide.store.queries import QUERIES
-from bide.store.reader import Reader
+from bide.store.reader import Reader, parsed
 from bide.store.rows import Row, Values, from_ms, to_ms
 from bide.store.writer import Writer
 
@@ -66,7 +66,7 @@ class QuestionRows:
         def act(connection: sqlite3.Connection) -> QuestionRow:
             if connection.execute(QUERIES["insert_question"], values).rowcount:
                 return row
-            return to_row(connection.execute(QUERIES["keyed_question"], values).fetchone())
+            return parsed(to_row, connection.execute(QUERIES["keyed_question"], values).fetchone())
 
         return self._writer.submit(act)
 

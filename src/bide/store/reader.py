@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from bide.model.errors import InternalError
-from bide.store.faults import VALUE_ERRORS, DatabaseCorrupt, fault
+from bide.store.faults import VALUE_ERRORS, DatabaseCorrupt, Unreadable, fault
 from bide.store.rows import Row, Values
 from bide.store.seal import Seal
 
@@ -25,6 +25,14 @@ def same(row: Row) -> Row:
 def first(row: Row) -> Any:
     """Read the only column of a row."""
     return row[0]
+
+
+def parsed(read: Callable[[Row], T], row: Row) -> T:
+    """Read a row inside a transaction. Raises Unreadable, which is damage."""
+    try:
+        return read(row)
+    except VALUE_ERRORS as error:
+        raise Unreadable(f"{type(error).__name__}: {error}") from error
 
 
 class Rows(Protocol):
@@ -73,8 +81,8 @@ class Reader:
         except sqlite3.Error as error:
             raise self._judged(error) from error
         try:
-            return [read(row) for row in found]
-        except VALUE_ERRORS as error:
+            return [parsed(read, row) for row in found]
+        except Unreadable as error:
             raise self._judged(error) from error
 
     def _connected(self) -> sqlite3.Connection:
@@ -84,7 +92,7 @@ class Reader:
             self._connection = self._connect()
         return self._connection
 
-    def _judged(self, error: Exception) -> Exception:
+    def _judged(self, error: sqlite3.Error) -> Exception:
         meaning = fault(error, self._path)
         if isinstance(meaning, DatabaseCorrupt):
             self._seal.condemn(str(meaning))

@@ -17,8 +17,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from bide.model.errors import BideError
-from bide.store.faults import VALUE_ERRORS, DatabaseCorrupt, fault
+from bide.store.faults import DatabaseCorrupt, fault
 from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.seal import Seal
@@ -74,7 +73,7 @@ class _Write(Generic[T]):
     def settle(self, failure: Exception | None, path: Path) -> Exception | None:
         """Tell the caller, once the transaction is over; return what stood in the way."""
         failure = failure or self._failure
-        if isinstance(failure, (sqlite3.Error, *VALUE_ERRORS)) and not isinstance(failure, BideError):
+        if isinstance(failure, sqlite3.Error):
             meaning = fault(failure, path)
             meaning.__cause__ = failure
             failure = meaning
