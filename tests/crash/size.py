@@ -35,6 +35,8 @@ class Time:
 
 
 TIME = Time()
+SEEDS = int(os.environ.get("BIDE_SEEDS", "300" if TORTURE else "6"))
+"""In how many ways the index is damaged; all of them, whatever time it takes, where that was asked for."""
 
 
 def rounds() -> Iterator[int]:

@@ -1,7 +1,6 @@
 """The database is deleted, damaged or too new while jobs run: the folders have all that was in it."""
 
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from tests.crash.patience import until
 from tests.crash.place import Json, Place
 from tests.crash.producing import Gate, Producer, Producers, check_all
+from tests.support.databases import edited
 
 from bide.model.errors import BideError
 
@@ -109,17 +109,15 @@ def test_a_newer_one_is_refused_and_left_as_it_is(place: Place, producers: Produ
     made, jobs = some_jobs(place, producers, gate)
     place.kill_daemon()
     database = place.home / "bide.db"
-    with sqlite3.connect(database) as connection:
+    with edited(database) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         connection.execute(f"PRAGMA user_version = {version + 1}")
-    connection.close()
     before = database.read_bytes()
     refused = place.world.start(place.command)
     assert place.world.end_of(refused) == 1
     assert b"database_newer" in place.world.said.read_bytes()
     assert database.read_bytes() == before
-    with sqlite3.connect(database) as connection:
+    with edited(database) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
-    connection.close()
     place.start()
     check_nothing_lost(place, producers, gate, made, jobs)

@@ -1,8 +1,6 @@
 """How long requests and conversations are kept, and by whom (222, 224, 225, 227, 244, 245)."""
 
 import os
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -11,6 +9,7 @@ import pytest
 from tests.llm.conftest import Fakes
 from tests.mcpserver.clients import Agent, agent
 from tests.support import homes, past
+from tests.support.databases import edited
 from tests.support.gates import Gate
 from tests.support.patience import end_of, eventually
 
@@ -103,7 +102,7 @@ async def test_224_a_request_is_found_by_its_correlation_id_as_long_as_its_answe
     home: Path, fakes: Fakes
 ) -> None:
     await _answers(home, 20 * DAY)
-    with closing(sqlite3.connect(home / "bide.db")) as connection, connection:
+    with edited(home / "bide.db") as connection:
         connection.execute("UPDATE llm_requests SET asked_at = asked_at - 20 * 86400000, joined = 1")
     (home / "config.toml").write_text("[retention]\nkeep = '1d'\nkeep_unseen = '1d'\n[llm]\nkeep = '25d'\n")
     async with homes.local(home) as jobs:

@@ -1,8 +1,7 @@
 """With LLM_GATEWAY_JOBS_DB=none what is known of a request beside its job is in memory alone (204, 223)."""
 
 import os
-import subprocess
-import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,20 +20,17 @@ from bide.model.llm.answer import Status
 from bide.model.llm.prompt import Parts
 from bide.runtime.llm import records
 from bide.runtime.local import LocalJobs
+from bide.store.files import open_reader
 
 OFF, ON = "none", ""
-LOOK = """
-import sqlite3, sys
-base = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
-ever = base.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'llm_requests'")
-print(ever.fetchone()[0], *(name for (name,) in base.execute("SELECT id FROM conversations ORDER BY id")))
-"""
 
 
 def on_disk(home: Path) -> list[str]:
-    """How many requests there ever was a row of, and the conversations; a process of its own, for the sake of SQLite's locks."""
-    words = [sys.executable, "-IS", "-c", LOOK, str(home / "bide.db")]
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    """How many requests there ever was a row of, and the conversations."""
+    with closing(open_reader(home / "bide.db")) as base:
+        ever = base.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'llm_requests'")
+        names = base.execute("SELECT id FROM conversations ORDER BY id")
+        return [str(ever.fetchone()[0]), *(name for (name,) in names)]
 
 
 def record(fakes: Fakes, value: str) -> None:

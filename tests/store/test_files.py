@@ -15,8 +15,8 @@ from bide.api import Filter
 from bide.model.errors import DatabaseNewer, DiskFull, HomeUnusable
 from bide.model.job import Job
 from bide.model.phase import Ended
-from bide.store.faults import DatabaseCorrupt
 from bide.store import seal
+from bide.store.faults import DatabaseCorrupt
 from bide.store.migrate import MIGRATIONS
 from bide.store.store import Store
 

@@ -1,9 +1,9 @@
 """The past of a home that nobody serves, made older than it is; and settings for one."""
 
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+
+from tests.support.databases import edited
 
 
 def settle(home: Path, **settings: object) -> Path:
@@ -17,7 +17,7 @@ def settle(home: Path, **settings: object) -> Path:
 def make_older(home: Path, age: timedelta, *jobs: str) -> None:
     """Let these jobs, or all, have ended that much earlier."""
     ms = age // timedelta(milliseconds=1)
-    with closing(sqlite3.connect(home / "bide.db")) as connection, connection:
+    with edited(home / "bide.db") as connection:
         marks = f"id IN ({', '.join('?' * len(jobs))})" if jobs else "1"
         connection.execute(f"UPDATE jobs SET ended_at = ended_at - {ms} WHERE phase = 'ended' AND {marks}", jobs)
 
