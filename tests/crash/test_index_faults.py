@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -146,12 +145,24 @@ class Jobs:
 
     def _ask(self, key: str, kind: str) -> str:
         code = f"echo ran >> {self.ran}/{key}; " + (f"{self._gate.wait}" if kind == "runs" else "exit 3")
-        options: dict[str, object] = {"group": "never"} if kind == "waits" else {}
+        options: dict[str, object] = {"turn": {"group": "never"}} if kind == "waits" else {}
         return self.keys.setdefault(key, self.place.submit(["sh", "-c", code], key=key, name=key, **options))
 
     def check(self, dice: random.Random) -> None:
         """Nothing is lost, nothing runs twice, and nothing is answered with a fault of ours (the client would raise it)."""
+        looks = [self._check_list, lambda: self._check_each(dice)]
+        for look in dice.sample(looks, 2):
+            look()
+        self.place.call("GET", "/v1/sessions")
+        self.place.call("GET", "/v1/groups")
+        for key in self.started:
+            assert (self.ran / key).read_text() == "ran\n"
+        assert {path.name for path in self.ran.iterdir()} == self.started
+
+    def _check_list(self) -> None:
         assert set(self._listed()) == set(self.keys.values())
+
+    def _check_each(self, dice: random.Random) -> None:
         for key in dice.sample(sorted(self.keys), min(8, len(self.keys))):
             job = self.place.job(self.keys[key])
             phase = "ended" if key in self.ended else "running" if key in self.started else "queued"
@@ -160,11 +171,6 @@ class Jobs:
             assert self.place.submit(["sh", "-c", f"echo again >> {self.ran}/{key}"], key=key) == self.keys[key]
             if key in self.ended:
                 assert job["exit_code"] == 3
-        self.place.call("GET", "/v1/sessions")
-        self.place.call("GET", "/v1/groups")
-        for key in self.started:
-            assert (self.ran / key).read_text() == "ran\n"
-        assert {path.name for path in self.ran.iterdir()} == self.started
 
     def _listed(self) -> Iterator[str]:
         before: dict[str, str] = {}
@@ -205,29 +211,34 @@ def _ruin_again_and_again(place: Place, gate: Gate) -> None:
     jobs.add(12)
     home.keep_copy()
     for number, seed in enumerate(seeds()):
-        dice = random.Random(seed)
         ruin = RUINS[number % len(RUINS)]
-        print(f"seed {seed}: {ruin.__name__}", flush=True)
         if number % 10 == 9:
             jobs.add(4)
-        if dice.random() < 0.2:
-            home.keep_copy()
-        serving = dice.random() < 0.4
-        if not serving:
-            (place.kill_daemon if dice.random() < 0.7 else lambda: stop(place))()
-        with suppress(FileNotFoundError, ValueError, IndexError):  # there may be no log, or nothing in it
-            ruin(home, dice)
-        if serving:
-            jobs.check(dice)
-            if dice.random() < 0.7:
-                place.kill_daemon()
-        while dice.random() < 0.3:
-            _begin_and_die(place, dice)
-        began = time.monotonic()
-        place.start()
-        jobs.check(dice)
+        try:
+            _ruin_once(jobs, home, ruin, random.Random(seed))
+        except BaseException as error:
+            error.add_note(f"after {number} others, by {ruin.__name__} with seed {seed}")
+            raise
         tally.count("ways of damage to the index")
-        tally.count("milliseconds of starts and checks", int((time.monotonic() - began) * 1000))
+
+
+def _ruin_once(jobs: Jobs, home: Home, ruin: Ruin, dice: random.Random) -> None:
+    place = jobs.place
+    if dice.random() < 0.2:
+        home.keep_copy()
+    serving = dice.random() < 0.4
+    if not serving:
+        (place.kill_daemon if dice.random() < 0.7 else lambda: stop(place))()
+    with suppress(FileNotFoundError, ValueError, IndexError):  # there may be no log, or nothing in it
+        ruin(home, dice)
+    if serving:
+        jobs.check(dice)
+        if dice.random() < 0.7:
+            place.kill_daemon()
+    while dice.random() < 0.3:
+        _begin_and_die(place, dice)
+    place.start()
+    jobs.check(dice)
 
 
 def stop(place: Place) -> None:

@@ -90,7 +90,6 @@ class Core:
         )
         if job is not None:
             return job
-        self.store.check()  # nothing is said to be absent by an index that somebody else has written to
         # Not there, or no longer: it may have been forgotten since its id was looked up.
         tombstone = self.store.tombstone(ref)
         if tombstone is None:
@@ -105,7 +104,8 @@ class Core:
         return own[-1] if own else self._recorded(name, owner)
 
     def _recorded(self, ref: str, owner: str | None) -> Job | None:
-        """The job of this id or name, by its row."""
+        """Return the job of this id or name, by its row. Nothing is said by an index that somebody else has written to."""
+        self.store.check()
         job_id = self.store.resolve(ref, owner)
         if job_id is None:
             return None

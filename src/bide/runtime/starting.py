@@ -61,6 +61,7 @@ async def run(core: Core, request: Request) -> Ran:
 
 def earlier(core: Core, request: Request) -> Job | None:
     """The job that this request would be told of instead of starting one."""
+    core.store.check()
     if request.key is not None and not request.new_key:
         owner = request.owner or DEFAULT_OWNER
         live = core.keeping.table.with_key(owner, request.key)
