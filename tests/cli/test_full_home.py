@@ -97,7 +97,6 @@ def test_show_and_logs_and_wait_tell_what_was(full: FullHome) -> None:
 
 def test_the_past_can_be_seen_and_jobs_ended_without_the_reserve(full: FullHome) -> None:
     shutil.rmtree(full.home / "reserve")
-    (full.home / "bide.db-shm").unlink()
     full.fill()
     assert {job["name"] for job in full.shell.json("ls")["jobs"]} >= {"small", "large", "running"}
     assert full.shell.json("show", full.small)["exit_code"] == 3

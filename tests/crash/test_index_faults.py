@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.crash import tally
@@ -173,7 +174,7 @@ class Jobs:
                 assert job["exit_code"] == 3
 
     def _listed(self) -> Iterator[str]:
-        before: dict[str, str] = {}
+        before: dict[str, Any] = {}
         while True:
             page = self.place.call("GET", "/v1/jobs", limit=7, **before)
             yield from (job["id"] for job in page["jobs"])

@@ -16,7 +16,7 @@ from pathlib import Path
 from bide.model.errors import DiskFull
 from bide.model.job import Job
 from bide.store import files, moves, seal
-from bide.store.faults import DatabaseCorrupt
+from bide.store.faults import SQL_ERRORS, DatabaseCorrupt
 from bide.store.queries import load
 from bide.store.rows import job_values
 from bide.store.salvage import EVENTS, TABLES, TOMBSTONES, Salvage
@@ -52,7 +52,7 @@ class Anew:
             if self._old is not None and not self._old.closed:
                 return self._old.lend()
             return files.open_reader(self._path) if self._path.exists() else None
-        except sqlite3.Error as error:
+        except SQL_ERRORS as error:
             log.warning("nothing can be read from %s: %s", self._path, error)
             return None
 
@@ -99,7 +99,7 @@ class Anew:
         newest = 0 if whole else time.time_ns() // 1_000_000
         for one in (connection, self._source):
             if one is not None:
-                with suppress(sqlite3.Error, TypeError):
+                with suppress(*SQL_ERRORS, TypeError):
                     newest = max([newest, *(row[0] for row in one.execute(QUERIES["event_numbers"]))])
         connection.execute(QUERIES["drop_event_numbers"])
         connection.execute(QUERIES["set_event_numbers"], {"seq": newest})

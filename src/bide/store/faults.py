@@ -30,6 +30,10 @@ VALUE_ERRORS = (ValueError, KeyError, TypeError, IndexError, AttributeError, Ari
 """Raised where a row holds a value that no version of bide has written."""
 
 
+SQL_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""Raised by SQLite's module; the second where a message quotes a damaged name."""
+
+
 class DatabaseCorrupt(Exception):
     """The index cannot be believed: it is damaged, it is not as we left it, or it is being rebuilt."""
 
@@ -61,7 +65,7 @@ def _has_no_descriptor() -> bool:
     return False
 
 
-def fault(error: sqlite3.Error, path: Path) -> Exception:
+def fault(error: Exception, path: Path) -> Exception:
     """Translate a failure of SQLite, or of a row that cannot be read.
 
     Everything that the disk, memory or permissions do not explain is damage: a page, a schema or a value that we did not

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from bide.model.errors import InternalError
-from bide.store.faults import VALUE_ERRORS, DatabaseCorrupt, Unreadable, fault
+from bide.store.faults import SQL_ERRORS, VALUE_ERRORS, DatabaseCorrupt, Unreadable, fault
 from bide.store.rows import Row, Values
 from bide.store.seal import Seal
 
@@ -78,7 +78,7 @@ class Reader:
                 found = self._connected().execute(sql, values).fetchall()
         except (UnicodeEncodeError, OverflowError):
             return []  # text that is not Unicode, as a shell may hand us, and numbers beyond 64 bits are in no row
-        except sqlite3.Error as error:
+        except SQL_ERRORS as error:
             raise self._judged(error) from error
         try:
             return [parsed(read, row) for row in found]
@@ -92,7 +92,7 @@ class Reader:
             self._connection = self._connect()
         return self._connection
 
-    def _judged(self, error: sqlite3.Error) -> Exception:
+    def _judged(self, error: Exception) -> Exception:
         meaning = fault(error, self._path)
         if isinstance(meaning, DatabaseCorrupt):
             self._seal.condemn(str(meaning))

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bide.model.job import Job
 from bide.store import llm, outbox, questions, sessions
-from bide.store.faults import VALUE_ERRORS
+from bide.store.faults import SQL_ERRORS, VALUE_ERRORS
 from bide.store.queries import QUERIES
 from bide.store.rows import Row, from_ms, to_event, to_job
 
@@ -73,7 +73,7 @@ class Salvage:
         try:
             rows = [] if self._source is None else self._source.execute(QUERIES["get_job"], {"id": id_}).fetchall()
             return to_job(rows[0]) if rows else None
-        except (sqlite3.Error, *VALUE_ERRORS):
+        except (*SQL_ERRORS, *VALUE_ERRORS):
             self.complete = False
             return None
 
@@ -99,7 +99,7 @@ class Salvage:
             by = ", ".join(f"{one} {direction}" for one in order.split(", "))
             try:
                 yield from self._source.execute(f"SELECT {columns} FROM {table} ORDER BY {by}")  # noqa: S608 - names of ours
-            except (sqlite3.Error, OverflowError) as error:
+            except (*SQL_ERRORS, OverflowError) as error:
                 log.warning("not all of the table %s can be read: %s", table, error)
                 self.complete = False
             else:

@@ -223,9 +223,9 @@ class Seal:
             self._database, self._ctime_ns = _mark(self._path)
             _sync(self._path)
             self._write(State.SERVING if os.path.exists(self._log) else State.CLEAN)
+        if self._fd >= 0:
             with suppress(OSError):
                 os.fsync(self._fd)
-        if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 

@@ -15,7 +15,7 @@ from bide.api import Filter, Page
 from bide.model.job import Job
 from bide.model.phase import Ended, Running
 from bide.store import moves, seal
-from bide.store.faults import fault
+from bide.store.faults import SQL_ERRORS, fault
 from bide.store.files import open_database, open_in_memory, open_reader
 from bide.store.future import Future
 from bide.store.migrate import MIGRATIONS
@@ -75,7 +75,7 @@ class Store:
             else:
                 self._connection, self.created = open_database(self._path, None if sealed is None else sealed.schema)
             generation = self._generation()
-        except sqlite3.Error as error:
+        except SQL_ERRORS as error:
             raise fault(error, self._path) from error
         if not self.doubt and sealed is not None:
             self.doubt = seal.doubt_generation(sealed, generation)

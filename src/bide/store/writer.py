@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from bide.store.faults import DatabaseCorrupt, fault
+from bide.store.faults import SQL_ERRORS, DatabaseCorrupt, fault
 from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.seal import Seal
@@ -73,7 +73,7 @@ class _Write(Generic[T]):
     def settle(self, failure: Exception | None, path: Path) -> Exception | None:
         """Tell the caller, once the transaction is over; return what stood in the way."""
         failure = failure or self._failure
-        if isinstance(failure, sqlite3.Error):
+        if isinstance(failure, SQL_ERRORS):
             meaning = fault(failure, path)
             meaning.__cause__ = failure
             failure = meaning
@@ -208,7 +208,7 @@ class Writer:
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - whatever it is, callers wait for an answer from this thread
             committed = False
-            with suppress(sqlite3.Error):
+            with suppress(*SQL_ERRORS):
                 connection.rollback()
             return error
         finally:
@@ -229,7 +229,7 @@ class Writer:
             return
         try:
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        except sqlite3.Error as error:
+        except SQL_ERRORS as error:
             # It loses nothing: the log keeps what could not be copied.
             log.warning("the log of the database could not be copied into it: %s", error)
             if isinstance(meaning := fault(error, self._path), DatabaseCorrupt):
