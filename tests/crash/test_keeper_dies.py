@@ -10,6 +10,8 @@ from tests.crash.place import Json, Place
 from tests.crash.producing import Gate, Producer, Producers, check_all
 from tests.crash.size import rounds
 
+from bide.keeper import launch
+
 STATUS_BY_PIDFD = tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 15)
 """Whether the kernel tells the status of a process that somebody else collected."""
 
@@ -63,14 +65,44 @@ def test_when_both_die_at_random_only_lost_is_said_and_never_an_invented_code(
 
 
 def check_known(place: Place, producer: Producer, job: Json) -> None:
-    """The truth, or that it is not known; and of the output what was there, up to some byte."""
+    """The truth, or that it is not known; and of the output all, or what was there up to some byte, and that this is so."""
     assert producer.ran == 1
-    if job["reason"] != "lost":
-        producer.check(place, job)
-        return
-    assert (job["exit_code"], job["signal"]) == (None, None)
+    if job["reason"] == "lost":
+        assert (job["exit_code"], job["signal"]) == (None, None)
+    else:
+        assert (job["exit_code"], job["reason"]) == (
+            producer.code,
+            "exited" if producer.code is not None else "signaled",
+        )
     for stream in ("out", "err"):
-        assert producer.expected(stream).startswith(place.output(job["id"], stream))
+        expected, found = producer.expected(stream), place.output(job["id"], stream)
+        assert expected.startswith(found) if job["missing_bytes"] is None else expected == found
+
+
+@pytest.mark.parametrize("goes_on", [False, True], ids=["ends before the next daemon", "goes on"])
+def test_an_end_that_nobody_held_the_pipes_of_says_that_output_may_be_missing(
+    place: Place, producers: Producers, gate: Gate, *, goes_on: bool
+) -> None:
+    made = producers.make(lines=50, gate=gate.path)
+    job = place.submit(made.argv)
+    until(lambda: made.ran)
+    leader = place.started(job)
+    place.kill_daemon()
+    place.kill_keeper(job)
+    if goes_on:
+        place.start()
+        until(lambda: place.live(job)["taken_over"] == 1)
+    gate.open()
+    if not goes_on:
+        until(lambda: not launch.is_alive(leader.pid, leader.ticks))
+        place.start()
+    ended = place.end(job)
+    check_known(place, made, ended)
+    assert ended["missing_bytes"] == (0 if goes_on else None)
+    place.restart()
+    for suffix in ("", "-wal", "-seal"):
+        (place.home / f"bide.db{suffix}").unlink(missing_ok=True)
+    assert place.job(job)["missing_bytes"] == ended["missing_bytes"]
 
 
 def test_the_keeper_of_one_job_may_die_again_and_again(place: Place, producers: Producers) -> None:

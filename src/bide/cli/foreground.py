@@ -211,7 +211,7 @@ class Foreground:
     def _report(self) -> int:
         job = self._follower.job
         self._sinks.finish()
-        if job["reason"] != "exited" or job.get("missing_bytes"):
+        if job["reason"] != "exited" or job.get("missing_bytes", 0) != 0:
             from bide.model.words import ended_how, missing  # noqa: PLC0415 - an ordinary end does not pay for it
 
             if job["reason"] != "exited":

@@ -7,6 +7,7 @@ import os
 from datetime import timedelta
 from typing import Any
 
+from bide.keeper import folder
 from bide.keeper.folder import Started, instant, read_end
 from bide.model import task
 from bide.model.job import Job
@@ -24,6 +25,8 @@ def read(job: Job, path: str, *, unfinished: bool = False) -> Ended | None:
     """The end that a folder has on record; `None` if there is none that can be read."""
     record = read_end(path, unfinished=unfinished)
     try:
+        if record is not None and record["taken_over"] and folder.is_unheld(path):
+            record["missing"] = None
         return None if record is None else ended(job, record)
     except (KeyError, ValueError, TypeError, OverflowError):
         return None
@@ -119,7 +122,7 @@ def record_of(
         "started_wall": began,
         "ended_wall": now_ms,
         "duration_ms": 0,
-        "missing": 0,
+        "missing": None if reason is Reason.LOST else 0,
         "pid": 0 if started is None else started.pid,
         **dict.fromkeys(("out_head", "out_size", "err_head", "err_size"), 0),
         **{key: sampled.get(key) for key in _FIGURES},

@@ -294,6 +294,28 @@ def remove(path: str) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
+def mark_unheld(path: str) -> None:
+    """Put on record that nobody held the job's pipes when it ended: what was in them is gone, and nobody knows how much."""
+    os.close(os.open(f"{path}/unheld", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def is_unheld(path: str) -> bool:
+    """Whether that is on record."""
+    return os.path.exists(f"{path}/unheld")
+
+
+def has_reader(path: str) -> bool:
+    """Whether somebody holds the read ends of a job's pipes, as the program itself does."""
+    for name in ("out.p", "err.p"):
+        try:
+            os.close(os.open(f"{path}/{name}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        except FileNotFoundError:
+            continue
+        except OSError:  # ENXIO: there is none
+            return False
+    return True
+
+
 def write_dropped(path: str, at: datetime) -> None:
     """Put on record that the output of an ended job is being dropped."""
     with open(f"{path}/dropped", "wb") as file:

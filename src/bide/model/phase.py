@@ -87,8 +87,8 @@ class End(Struct, frozen=True):
     usage: Usage = Usage()
     out: Kept = Kept()
     err: Kept = Kept()
-    missing_bytes: int = 0
-    """Bytes the job wrote that could not be kept (a full disk)."""
+    missing_bytes: int | None = 0
+    """Bytes the job wrote that could not be kept (a full disk); `None` if nobody knows how many, or whether any."""
     taken_over: int = 0
     """How often a replacement keeper took over."""
     escaped: tuple[str, ...] = ()

@@ -135,6 +135,8 @@ def _bracketed(address: str) -> str:
 
 
 def missing(job: "Json") -> str | None:
-    """A sentence on bytes that the job wrote and that could not be kept."""
-    count = job.get("missing_bytes")
+    """Return a sentence on bytes that the job wrote and that could not be kept, or may not have been."""
+    count = job.get("missing_bytes", 0)
+    if count is None:
+        return "the end of its output may be missing: nobody held its pipes when it ended"
     return f"{show_size(count)} of its output could not be kept (disk full)" if count else None

@@ -225,17 +225,31 @@ class Keeping(Moving):
         if live.ended:
             return
         try:
-            if not live.escrow:
+            blind = not live.escrow
+            had_reader = not blind or folder.has_reader(live.path)
+            if blind:
                 live.open_escrow(spare=0)
             keeper = launch.live_keeper(live.path)
             if keeper is not None:
                 self._adopt(live, keeper[1])
             elif not self.take_end(live, unfinished=True):
                 folder.set_aside_end(live.path, readable=lambda: ends.read(live.job, live.path) is not None)
+                if blind:
+                    self._note_gap(live, had_reader=had_reader)
                 self._without_keeper(live)
         except Exception:
             log.exception("%s could not be taken up; it is tried again", live.job.id)
             self._later(live)
+
+    def _note_gap(self, live: Live, *, had_reader: bool) -> None:
+        """Put on record that the end of the output may be gone: neither we nor a keeper held the pipes until now.
+
+        The program holds them as well, so nothing is gone while it lives.
+        """
+        started = folder.read_started(live.path)
+        if started is None or not started.ticks or (had_reader and launch.is_alive(started.pid, started.ticks)):
+            return
+        self.home.reserve.with_room(lambda: folder.mark_unheld(live.path))
 
     def _adopt(self, live: Live, keeper_fd: int) -> None:
         self._watch_keeper(live, keeper_fd)
