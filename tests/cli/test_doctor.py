@@ -55,6 +55,17 @@ def test_a_database_that_this_version_cannot_read_is_found(tmp_path: Path) -> No
     assert (found.level, found.advice) == ("warn", "the next daemon rebuilds it from the job folders")
 
 
+def test_a_rebuild_of_the_index_is_told_of(alone: Shell) -> None:
+    alone("run", "--", "true")
+    alone("daemon", "stop")
+    (alone.home / "bide.db").write_bytes(b"garbage" * 1000)
+    assert len(alone.json("ls", "--all")["jobs"]) == 1
+    found = next(check for check in alone.json("doctor")["checks"] if check["check"] == "database")
+    assert found["level"] == "warn"
+    assert "rebuilt from 1 job folders" in found["text"]
+    assert "is kept in" in found["advice"]
+
+
 def test_in_json_each_check_is_an_object(alone: Shell) -> None:
     alone("daemon", "start")
     checks = alone.json("doctor")["checks"]

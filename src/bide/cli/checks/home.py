@@ -1,13 +1,15 @@
 """The home, the daemon and the keeper."""
 
+import json
 import os
+import time
 
 from bide.cli.checks.finding import Finding
 from bide.cli.checks.settings import check_settings
 from bide.cli.daemon import info
 from bide.client.start import SOCKET
 from bide.model.errors import BideError
-from bide.model.units import show_size
+from bide.model.units import show_duration, show_size
 from bide.version import VERSION
 
 TYPE_CHECKING = False
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 KEEPER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "keeper", "bide-keeper")
 MIGRATIONS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "store", "migrations")
+REBUILT = "index-rebuilt.json"
+"""Where the daemon leaves what there is to say of the last rebuild."""
+_LATELY = 7 * 86400
 _HEAD = 100
 _LITTLE = 1 << 30
 _TOO_LITTLE = 50 << 20
@@ -137,7 +142,25 @@ def check_database(path: str) -> Finding:
     if found > known:
         advice = "upgrade bide, or set BIDE_HOME to another folder"
         return Finding("fail", "database", f"{path} has schema {found}, and this bide knows up to {known}", advice)
-    return Finding("ok", "database", path)
+    return _check_rebuilt(os.path.dirname(path)) or Finding("ok", "database", path)
+
+
+def _check_rebuilt(home: str) -> "Finding | None":
+    """Tell of the last time that the index was rebuilt, if that was lately."""
+    try:
+        with open(os.path.join(home, REBUILT), encoding="utf-8") as file:
+            last: Json = json.load(file)
+        age = time.time() - last["at_ms"] / 1000
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if age > _LATELY:
+        return None
+    text = f"rebuilt from {last['jobs']} job folders {show_duration(max(age, 0) * 1000)} ago: {last['why']}"
+    if last["aside"] is None:
+        return Finding("ok", "database", text)
+    return Finding(
+        "warn", "database", text, f"what could not be read is kept in {last['aside']}; remove it if you need none of it"
+    )
 
 
 def check_daemon(link: "Link") -> Finding:
