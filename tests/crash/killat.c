@@ -1,6 +1,7 @@
 /* killat -N FD     stands in for bide-keeper: the real one (`keeper` beside this program) runs, and each keeper that it
  *                  makes is killed at the entry of the system call whose number is in `plan/1`, `plan/2`, … (0: never)
  * killat -p PID N  kills a process that runs, at its Nth system call from now on, of whatever thread
+ * killat -w PID N  the same, where only system calls that change files count
  *
  * What became of each goes to the file `log` beside this program. */
 #include <dirent.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +30,21 @@ static struct {
     long count, limit;
 } seen[TRACEES];
 static int known;
+static bool writes_only;
+
+/* Whether a system call can change a file, a name or what of it is on disk. */
+static bool changes_files(uint64_t number, const uint64_t *args) {
+    static const long ALWAYS[] = {
+        SYS_write,     SYS_writev,   SYS_pwrite64, SYS_pwritev,  SYS_ftruncate, SYS_fallocate, SYS_fsync,     SYS_fdatasync,
+        SYS_renameat,  SYS_renameat2, SYS_unlinkat, SYS_linkat,   SYS_mkdirat,   SYS_utimensat, SYS_fchmodat,
+#ifdef SYS_rename
+        SYS_rename,    SYS_unlink,   SYS_link,     SYS_mkdir,    SYS_rmdir,
+#endif
+    };
+    for (size_t i = 0; i < sizeof ALWAYS / sizeof *ALWAYS; i++)
+        if ((uint64_t)ALWAYS[i] == number) return true;
+    return number == SYS_openat && (args[2] & O_CREAT) != 0;
+}
 
 static void say(const char *format, ...) {
     char path[PATH_MAX + 16], line[128];
@@ -80,7 +97,7 @@ static int is_due(pid_t pid, long *count, long limit) {
         uint64_t ip, sp, number, args[6];
     } info = {0};
     ptrace(GET_SYSCALL_INFO, pid, sizeof info, &info);
-    if (info.op != ENTRY || ++*count != limit) return 0;
+    if (info.op != ENTRY || (writes_only && !changes_files(info.number, info.args)) || ++*count != limit) return 0;
     say("killed %ld %llu\n", *count, (unsigned long long)info.number);
     return 1;
 }
@@ -190,6 +207,9 @@ int main(int argc, char **argv) {
     here[n] = '\0';
     *strrchr(here, '/') = '\0';
     if (argc == 3 && strcmp(argv[1], "-N") == 0) be_nursery(argv);
-    if (argc == 4 && strcmp(argv[1], "-p") == 0) kill_at((pid_t)atoi(argv[2]), atol(argv[3]));
+    if (argc == 4 && (strcmp(argv[1], "-p") == 0 || strcmp(argv[1], "-w") == 0)) {
+        writes_only = argv[1][1] == 'w';
+        kill_at((pid_t)atoi(argv[2]), atol(argv[3]));
+    }
     return 1;
 }

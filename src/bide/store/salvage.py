@@ -100,7 +100,8 @@ class Salvage:
             try:
                 yield from self._source.execute(f"SELECT {columns} FROM {table} ORDER BY {by}")  # noqa: S608 - names of ours
             except (*SQL_ERRORS, OverflowError) as error:
-                log.warning("not all of the table %s can be read: %s", table, error)
+                if direction == "ASC":
+                    log.warning("not all of the table %s can be read: %s", table, error)
                 self.complete = False
             else:
                 return
