@@ -39,6 +39,12 @@ SEEDS = int(os.environ.get("BIDE_SEEDS", "300" if TORTURE else "6"))
 """In how many ways the index is damaged; all of them, whatever time it takes, where that was asked for."""
 
 
+def seeds() -> Iterator[int]:
+    """Seeds for so many ways."""
+    chosen = random.sample(range(1_000_000), SEEDS)
+    return iter(chosen) if "BIDE_SEEDS" in os.environ else _in_time(chosen)
+
+
 def rounds() -> Iterator[int]:
     """One, or as many as there is time for."""
     return _in_time(range(1_000_000) if TORTURE else range(1))

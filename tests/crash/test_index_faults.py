@@ -14,7 +14,7 @@ import pytest
 from tests.crash import tally
 from tests.crash.patience import pause
 from tests.crash.place import Place
-from tests.crash.size import SEEDS
+from tests.crash.size import SEEDS, seeds
 from tests.support.gates import Gate
 
 FILES = ("bide.db", "bide.db-wal", "bide.db-seal")
@@ -188,10 +188,6 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     found = Gate(tmp_path / "fifo")
     yield found
     found.close()
-
-
-def seeds() -> list[int]:
-    return random.sample(range(1_000_000), SEEDS)
 
 
 @pytest.mark.timeout(0 if SEEDS > 20 else 60)

@@ -73,6 +73,7 @@ async def test_an_end_on_a_full_disk_is_recorded_and_says_what_is_missing(small_
         end = (await end_of(jobs, job)).end
         assert (end.reason, end.exit_code) == (Reason.EXITED, 5)
         assert end.missing_bytes == len("begun\n") + 60_000 - end.out.size
+        assert end.missing_bytes is not None
         assert end.missing_bytes > 50_000
         assert (await jobs.read(job)).data.startswith(b"begun\n")
         filler.unlink()
@@ -95,6 +96,7 @@ async def test_a_job_that_is_killed_on_a_full_disk_is_over(small_disk: Path, gat
         assert killed.verified_empty
         end = ended(killed.job).end
         assert end.reason is Reason.KILLED
+        assert end.missing_bytes is not None
         assert end.missing_bytes > 0
         filler.unlink()
 
