@@ -33,6 +33,7 @@ from bench.rows import (
     restart,
     retaining,
     sessions,
+    starting,
     throughput,
 )
 from bench.table import render
@@ -46,6 +47,7 @@ ROWS: dict[str, Measure] = {
     "output": output.measure,
     "exit": exits.measure,
     "restart": restart.measure,
+    "start": starting.measure,
     "cli": cli.measure,
     "python": python.measure,
     "list": listing.measure,
@@ -74,6 +76,7 @@ ORDER = (
     "output",
     "list",
     "gc-many",
+    "start",
 )
 """In which they are measured: `memory` and `restart` share a thousand running jobs, `output` and `list` leave
 gigabytes to be written back, and neither may disturb the others."""

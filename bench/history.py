@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bide.model.job import Job, JobId, Spec
 from bide.model.phase import End, Ended, Kept, Reason, Usage
+from bide.store import seal
 from bide.store.store import Store
 
 FEW = 1000
@@ -43,7 +44,10 @@ def build(path: Path, count: int) -> None:
     finally:
         store.close()
     if count > FEW:
+        sealed = seal.read(path)
         _multiply(path, count)
+        if sealed is not None:
+            seal.settle(path, sealed.schema, sealed.generation)
 
 
 def _job(number: int) -> Job:

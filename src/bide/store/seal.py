@@ -278,10 +278,11 @@ def _mark(path: str) -> tuple[Stamp | None, int]:
     own would leave no trace.
     """
     at = time.time_ns() - _PAST_NS - random.getrandbits(30)
-    try:
+    with suppress(OSError):  # a file system that became read-only changes by nobody's hand
         os.utime(path, ns=(at, at))
+    try:
         found = os.stat(path)
-    except FileNotFoundError:
+    except OSError:
         return None, 0
     return Stamp(found.st_ino, found.st_size, found.st_mtime_ns), found.st_ctime_ns
 
