@@ -55,6 +55,12 @@ def test_the_token_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> 
     assert token(tmp_path) == http.token(str(tmp_path))
 
 
+def test_an_empty_token_that_a_crash_left_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "mcp-token").touch(mode=0o600)
+    assert len(http.token(str(tmp_path))) > 30
+    assert [path.name for path in tmp_path.iterdir()] == ["mcp-token"]
+
+
 async def test_only_who_has_the_token_and_is_no_web_page_is_served(home: Path, port: int) -> None:
     bearer = f"Bearer {token(home)}"
     assert status(port) == 401

@@ -41,12 +41,23 @@ TOKEN_FILE = "mcp-token"  # noqa: S105 - the name of the file, not what is in it
 def token(home: str) -> str:
     """The home's token; made, for its owner's eyes only, when it is first asked for."""
     path = os.path.join(home, TOKEN_FILE)
-    with contextlib.suppress(FileExistsError):
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    if not _written(path):
+        # Whole when it gets its name: nobody reads, and no crash leaves, an empty token, which anybody could give.
+        temporary = f"{path}.{secrets.token_hex(4)}"
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(32) + "\n")
-    with open(path, encoding="ascii") as file:
-        return file.read().strip()
+        os.rename(temporary, path)
+    return _written(path)
+
+
+def _written(path: str) -> str:
+    """Return the token that a file holds; empty if there is none."""
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        return ""
 
 
 class Guarded:
