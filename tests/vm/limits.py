@@ -31,8 +31,13 @@ LEAVE = """
 import os
 own = open("/proc/self/cgroup").read().split("0::")[1].split()[0]
 scope = os.path.dirname("/sys/fs/cgroup" + own)
-target = "/sys/fs/cgroup" if os.geteuid() == 0 else scope + "/keepers"
-open(target + "/cgroup.procs", "w").write(str(os.getpid()))
+for target in ("/sys/fs/cgroup", "/sys/fs/cgroup/bide", scope + "/keepers"):
+    try:
+        with open(target + "/cgroup.procs", "wb", buffering=0) as file:
+            file.write(str(os.getpid()).encode())
+        break
+    except OSError:
+        continue
 """
 
 

@@ -90,7 +90,8 @@ def leave_session(description: str) -> bool:
     found = manager()
     if found is None or not found.stays or not is_session(group_of("self")):
         return False
-    start_scope(found, "daemon", description, os.getpid())
+    # Not delegated: the groups of jobs belong into a scope of their own, which goes on when this one is stopped.
+    start_scope(found, "daemon", description, os.getpid(), delegate=False)
     return True
 
 
@@ -100,8 +101,8 @@ def is_session(group: str) -> bool:
     return unit.startswith("session-") and unit.endswith(".scope")
 
 
-def start_scope(found: Manager, kind: str, description: str, pid: int) -> str:
-    """Move a process of ours into a new delegated scope; its cgroup path. Raises OSError, which says why not."""
+def start_scope(found: Manager, kind: str, description: str, pid: int, *, delegate: bool = True) -> str:
+    """Move a process of ours into a new scope, in which we may make groups if it is delegated; its cgroup path. Raises OSError, which says why not."""
     unit = f"bide-{kind}-{secrets.token_hex(4)}.scope"
     error: OSError = CallFailed("no socket of the service manager answers")
     for path, bus in found.sockets:
@@ -117,13 +118,13 @@ def start_scope(found: Manager, kind: str, description: str, pid: int) -> str:
                 f"{_NAME}.Manager",
                 "StartTransientUnit",
                 "ssa(sv)a(sa(sv))",
-                _scope(unit, description, pid),
+                _scope(unit, description, pid, delegate=delegate),
             )
             return _entered(connection, unit, pid)
     raise error
 
 
-def _scope(unit: str, description: str, pid: int) -> bytes:
+def _scope(unit: str, description: str, pid: int, *, delegate: bool) -> bytes:
     body = Writer()
     body.text(unit)
     body.text("fail")
@@ -131,7 +132,7 @@ def _scope(unit: str, description: str, pid: int) -> bytes:
         [
             ("Description", "s", description),
             ("PIDs", "au", [pid]),
-            ("Delegate", "b", True),
+            ("Delegate", "b", delegate),
             ("CollectMode", "s", "inactive-or-failed"),
             # By default a unit may have 15 % of the machine's processes.
             ("TasksMax", "t", _NO_LIMIT),
