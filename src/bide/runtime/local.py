@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import AsyncGenerator, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Unpack
 
@@ -279,6 +280,16 @@ def _opened(
         yield jobs, consumers
 
 
+async def _index(place: Home) -> Store:
+    """Open the index in a thread of its own, which ends with that: nothing of ours is left in the program around us."""
+    hub = Hub()
+    try:
+        with ThreadPoolExecutor(1, "bide-index") as thread:
+            return await hub.settled(thread.submit(index.open_index, place))
+    finally:
+        hub.close()
+
+
 async def _entered(stack: contextlib.ExitStack, home: str, *, apart: bool) -> tuple[LocalJobs, Consumers]:
     """Open a home. The index is made anew, in a thread, where it cannot be believed, or turns out to be damaged meanwhile."""
     chosen = settings.load(home)
@@ -286,7 +297,7 @@ async def _entered(stack: contextlib.ExitStack, home: str, *, apart: bool) -> tu
     stack.callback(place.close)
     tries = 0
     while True:
-        store = await anyio.to_thread.run_sync(index.open_index, place)
+        store = await _index(place)
         tries += 1
         try:
             return stack.enter_context(_opened(place, chosen, store, apart=apart))
