@@ -181,7 +181,7 @@ def test_doctor_names_what_is_full(full: FullHome) -> None:
 def test_a_foreground_run_says_when_it_stalls_and_when_it_goes_on(tmp_path: Path, gate: Gate) -> None:
     with disks.mounted(tmp_path / "disk", megabytes=8) as disk:
         shell = Shell(disk / "home", tmp_path)
-        with shell.started("run", "--name", "writer", "-c", f"{gate.wait}; head -c 200K /dev/zero") as run:
+        with shell.started("run", "--name", "writer", "-c", f"{gate.wait}; head -c 20K /dev/zero; {gate.wait}") as run:
             assert run.stdout is not None
             assert run.stderr is not None
             anyio.run(eventually, lambda: shell("show", "writer").returncode == 0)
@@ -194,6 +194,7 @@ def test_a_foreground_run_says_when_it_stalls_and_when_it_goes_on(tmp_path: Path
             assert shell.out("show", "writer").count("stalled") > 0
             filler.unlink()
             assert any(b"goes on: the disk has room again" in line for line in said)
-            assert len(run.stdout.read()) == 200 * 1024
+            gate.open()
+            assert len(run.stdout.read()) == 20 * 1024
             assert run.wait() == 0
         shell.close()

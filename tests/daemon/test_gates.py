@@ -18,7 +18,8 @@ from tests.support.http import Http
 from tests.support.patience import PATIENCE, eventually
 
 from bide.gate import Limits
-from bide.web.http import HttpRequest, Reply, serving
+from bide.web.http import Reply, serving
+from bide.web.request import HttpRequest
 
 DAEMON = [sys.executable, "-P", "-m", "bide.daemon", "--home"]
 ASK = b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -147,6 +147,7 @@ FACTS = {
     "home": "/h",
     "detail": "why",
     "job": "j1",
+    "owner": "me",
     "at": "then",
     "why": "as asked",
     "name": "n",

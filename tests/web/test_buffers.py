@@ -13,7 +13,8 @@ import anyio.from_thread
 from tests.support.patience import PATIENCE
 
 from bide.gate import Limits
-from bide.web.http import HttpRequest, Reply, serving
+from bide.web.http import Reply, serving
+from bide.web.request import HttpRequest
 
 BODIES = [os.urandom(size) for size in (1, 65_535, 65_536, 65_537, 3_000_001)]
 

@@ -122,7 +122,7 @@ class Foreground:
             from bide.model.words import STALLED  # noqa: PLC0415 - only a full disk pays for it
 
             self._say(f"job {self._id} is stalled: {STALLED}")
-        elif not self._follower.ended:
+        elif not self._follower.ended or self._follower.job.get("missing_bytes") == 0:
             self._say(f"job {self._id} goes on: the disk has room again")
 
     def _tell_start(self) -> None:

@@ -17,6 +17,10 @@ def owner_of(client: str, folder: str) -> str:
     return f"{name[:40]}-{hashlib.sha256(name.encode()).hexdigest()[:20]}"
 
 
+PIPE = "pipe"
+"""Who ended a job where a pipe between two jobs broke."""
+
+
 def job_of(job: str, owner: str) -> str:
     """Who did something, where that was a process within a job."""
     return f"job {job} of owner {owner}"

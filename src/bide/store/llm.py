@@ -22,11 +22,6 @@ from bide.store.rows import Row, Values, from_ms, to_ms
 QUERIES = load(Path(__file__).with_name("llm.sql"))
 T = TypeVar("T")
 
-COLUMNS = (
-    "seq, correlation_id, job, cli, owner, joined, model, conversation, prefix_hash, prefix_tokens, cache_blocks, asked_at, "
-    "status, ended_at, exit_code, fault, input_tokens, output_tokens, cache_read, cache_write, cost_usd, turns, attempts"
-)
-
 
 class Database(Protocol):
     """What does the writes, on disk or in memory."""

@@ -11,6 +11,11 @@ from bide.model.phase import Begun, Ended, Phase, Queued, Running
 
 Row = tuple[Any, ...]
 Values = dict[str, str | int | float | None]
+REQUEST_COLUMNS = (
+    "seq, correlation_id, job, cli, owner, joined, model, conversation, prefix_hash, prefix_tokens, cache_blocks, asked_at, "
+    "status, ended_at, exit_code, fault, input_tokens, output_tokens, cache_read, cache_write, cost_usd, turns, attempts"
+)
+"""The columns of a request to an LLM: here, so that to copy them needs nothing else of what knows of LLMs."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)

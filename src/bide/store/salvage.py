@@ -13,10 +13,10 @@ from typing import Any
 from msgspec import Struct
 
 from bide.model.job import Job
-from bide.store import llm, outbox, questions, sessions
+from bide.store import outbox, questions, sessions
 from bide.store.faults import SQL_ERRORS, VALUE_ERRORS
 from bide.store.queries import QUERIES
-from bide.store.rows import Row, from_ms, to_event, to_job
+from bide.store.rows import REQUEST_COLUMNS, Row, from_ms, to_event, to_job
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,12 @@ class _Table(Struct, frozen=True):
     read: Callable[[Row], object]
 
 
+def _check_request(row: Row) -> object:
+    from bide.store.llm import check_request  # noqa: PLC0415 - a home without requests does not pay for it
+
+    return check_request(row)
+
+
 TOMBSTONES = _Table("forgotten", "id, name, owner, at, why", "rowid", lambda row: from_ms(row[3]))
 EVENTS = _Table("events", "seq, at, job, what, detail", "seq", to_event)
 TABLES = (
@@ -39,7 +45,7 @@ TABLES = (
     _Table("consumers", "name, owner, created_at", "rowid", lambda row: from_ms(row[2])),
     _Table("outbox", outbox.COLUMNS, "job, consumer, id", outbox.to_delivery),
     _Table("questions", questions.COLUMNS, "rowid", questions.to_row),
-    _Table("llm_requests", llm.COLUMNS, "seq", llm.check_request),
+    _Table("llm_requests", REQUEST_COLUMNS, "seq", _check_request),
     _Table(
         "conversations",
         "id, cli, owner, title, cwd, created_at, last_used_at, active",

@@ -18,7 +18,8 @@ from bide.model.question import Form, Posed, State, Value, Via
 from bide.web import pages
 from bide.web.filling import Html, files
 from bide.web.guard import HEADERS, NAMES, cookie, refused
-from bide.web.http import HttpRequest, Reply
+from bide.web.http import Reply
+from bide.web.request import HttpRequest
 from bide.web.routes import STATUSES
 from bide.web.signins import SignIn, SignIns
 

@@ -6,7 +6,8 @@ from bide.beside import Conversations
 from bide.model import fields
 from bide.model.errors import BadRequest
 from bide.model.llm.conversation import conversation_to_json
-from bide.web.http import HttpRequest, Reply
+from bide.web.http import Reply
+from bide.web.request import HttpRequest
 
 _START: dict[str, fields.Kind] = {
     "cli": fields.is_text,

@@ -9,7 +9,8 @@ from msgspec.structs import asdict
 from bide.api import Group, Groups
 from bide.model import fields
 from bide.model.errors import BadRequest
-from bide.web.http import HttpRequest, Reply
+from bide.web.http import Reply
+from bide.web.request import HttpRequest
 
 _CHANGE: dict[str, fields.Kind] = {"limit": fields.is_whole, "paused": fields.is_flag}
 

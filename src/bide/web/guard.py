@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bide.web.http import HttpRequest
+from bide.web.request import HttpRequest
 
 NAMES = ("127.0.0.1", "localhost")
 """What this machine is called in the address that a browser shows."""

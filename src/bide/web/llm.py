@@ -13,8 +13,9 @@ from bide.model.llm.forms import answer_to_json, ask_from_json, asked_to_json
 from bide.model.llm.programs import health_to_json, process_to_json
 from bide.model.llm.steps import SHOWN, watched_to_json
 from bide.web import conversations
-from bide.web.http import HttpRequest, Reply
+from bide.web.http import Reply
 from bide.web.query import query_number
+from bide.web.request import HttpRequest
 
 _PROGRAMS: dict[str, fields.Kind] = {"cli": fields.is_text, "login": fields.is_flag, "env": fields.is_texts}
 _UPGRADE: dict[str, fields.Kind] = {

@@ -10,7 +10,8 @@ from bide.model.errors import BadRequest
 from bide.model.notice import LEVEL_NAMES, Level
 from bide.model.outboxforms import message_to_json, outlook_to_json
 from bide.model.times import from_ms
-from bide.web.http import HttpRequest, Reply
+from bide.web.http import Reply
+from bide.web.request import HttpRequest
 
 _PULL: dict[str, fields.Kind] = {
     "carrier": fields.is_text,

@@ -10,8 +10,9 @@ from bide.model.errors import BadRequest
 from bide.model.question import Policy, Via, spoken
 from bide.model.questionforms import posed_to_json, question_from_json
 from bide.model.times import from_ms
-from bide.web.http import HttpRequest, Reply
+from bide.web.http import Reply
 from bide.web.query import query_number
+from bide.web.request import HttpRequest
 
 _POSE: dict[str, fields.Kind] = {
     "job": fields.is_text,

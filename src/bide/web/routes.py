@@ -24,8 +24,9 @@ from bide.model.times import from_ms
 from bide.stalls import held, in_turns
 from bide.web import groups, llm, outbox, questions, sessions, upkeep
 from bide.web.follow import follow, follow_events, run_and_follow
-from bide.web.http import HttpRequest, Reply, segments
+from bide.web.http import Reply, segments
 from bide.web.query import query_instant, query_number, stream_named
+from bide.web.request import HttpRequest
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,8 @@ from bide.api import Sessions
 from bide.model.errors import BadRequest
 from bide.model.messages import job_to_json
 from bide.model.sessionforms import session_to_json, start_from_json, update_from_json
-from bide.web.http import HttpRequest, Reply
+from bide.web.http import Reply
+from bide.web.request import HttpRequest
 
 
 async def start(sessions: Sessions, request: HttpRequest, reply: Reply, _: str) -> None:

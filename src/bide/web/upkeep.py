@@ -15,7 +15,8 @@ from bide.model.job import DEFAULT_OWNER
 from bide.model.lifetime import Lifetime
 from bide.model.request import check_owner
 from bide.model.times import from_ms
-from bide.web.http import HttpRequest, Reply
+from bide.web.http import Reply
+from bide.web.request import HttpRequest
 
 _GC: dict[str, fields.Kind] = {
     "dry_run": fields.is_flag,
