@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.shell import BIDE, PATIENCE, Shell
+from tests.support.gates import Gate
 
 
 def test_output_passes_through_and_the_status_is_the_jobs(bide: Shell) -> None:
@@ -107,11 +108,12 @@ def test_an_end_that_is_not_an_exit_is_said_in_one_line(
     assert done.stderr.count(b"\n") == 1
 
 
-def test_past_the_deadline_the_job_goes_on_and_the_way_back_is_said(bide: Shell) -> None:
-    done = bide("run", "--deadline", "200ms", "-c", "echo begun; read x < /dev/null; sleep 0.6; exit 4")
+def test_past_the_deadline_the_job_goes_on_and_the_way_back_is_said(bide: Shell, gate: Gate) -> None:
+    done = bide("run", "--deadline", "1s", "-c", f"echo begun; {gate.wait}; exit 4")
     assert done.returncode == 75
     assert done.stdout == b"begun\n"
     way_back = done.stderr.decode().partition("come back with: bide ")[2].partition(",")[0]
+    gate.open()
     assert bide(*way_back.split()).returncode == 4
 
 

@@ -17,7 +17,11 @@ STATUS_BY_PIDFD = tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 15)
 
 
 def kill_some(place: Place, jobs: list[str], number: int) -> None:
-    """Kill keepers, one after the other, while the daemon lives; return when all jobs have one again or are over."""
+    """Kill keepers, one after the other, while the daemon lives; return when all jobs have one again or are over.
+
+    A daemon that has only just started knows a job, and holds its pipes a few milliseconds later.
+    """
+    until(lambda: all(place.holds_descriptors(job) or (place.where(job) / "end").exists() for job in jobs))
     for _ in range(number):
         place.kill_keeper(random.choice(jobs))
         pause(random.uniform(0, 0.05))

@@ -72,7 +72,6 @@ def test_a_rebuild_may_die_at_every_write(place: Place, killer: Killer, ruin: Ru
 
     once(NEVER)
     killed = [killed_at(once, point, killer) for point in points(killer.total(), 12)]
-    # How many writes there are depends a little on how two threads meet, so that the last points may not be reached.
     assert sum(killed) >= len(killed) * 0.7
     tally.count("rebuilds killed at a write", sum(killed))
     place.start()
@@ -82,8 +81,12 @@ def test_a_rebuild_may_die_at_every_write(place: Place, killer: Killer, ruin: Ru
 
 
 def killed_at(once: Callable[[int], None], point: int, killer: Killer) -> bool:
-    once(point)
-    return killer.killed()
+    """How many writes there are depends a little on how two threads meet, so that a late point may not be reached."""
+    for _ in range(3):
+        once(point)
+        if killer.killed():
+            return True
+    return False
 
 
 def check(home: Path, jobs: dict[str, str]) -> None:

@@ -29,14 +29,14 @@ async def test_the_seeds_own_example_runs_as_written(shared_remote: Jobs, tmp_pa
 async def test_each_is_a_job_with_its_parent_pid_output_code_and_duration(shared_remote: Jobs) -> None:
     code = """
 import json
-r = await cmd("sh", "-c", "echo out; echo err >&2; echo $$; exit 3").exec()
+r = await cmd("sh", "-c", "echo out; echo err >&2; echo $$; sleep 0.02; exit 3").exec()
 print(json.dumps([r.id, r.pid, r.code, r.success, r.reason, r.stdout, r.stderr, r.duration, r.complete]))
 """
     ran = await python(shared_remote, code)
     job, pid, *rest, duration, complete = json.loads(out(ran))
     (child,) = await children(shared_remote, ran.job.id)
     assert (child.id, child.parent, ended(child).pid) == (job, ran.job.id, pid)
-    assert child.spec.command == "sh -c 'echo out; echo err >&2; echo $$; exit 3'"
+    assert child.spec.command == "sh -c 'echo out; echo err >&2; echo $$; sleep 0.02; exit 3'"
     assert rest == [3, False, "exited", f"out\n{pid}\n", "err\n"]
     assert duration == ended(child).end.duration.total_seconds() > 0
     assert complete

@@ -237,7 +237,7 @@ async def test_a_job_whose_keeper_finds_no_room_waits_for_it(small_disk: Path) -
             return any(facts is not None and facts.queue is not None and "room" in facts.queue.why for facts in found)
 
         await eventually(lacks_room)
-        waits = next(job for job in ids if core.keeping.table.live[job].lacks_room)
+        waits = next(job for job in ids if core.keeping.table.live[job].lacks_room or core.keeping.table.live[job].held)
         await jobs.kill(waits, by="me")
         assert (await end_of(jobs, waits)).end.by == "me"
         filler.unlink()

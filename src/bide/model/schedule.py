@@ -135,6 +135,8 @@ class Hold(Struct, frozen=True):
     """Not before this time."""
     never: str = ""
     """Why it can never start."""
+    failed: str = ""
+    """What kept it from starting when it was its turn."""
 
     @property
     def ready(self) -> bool:
@@ -146,7 +148,7 @@ class Hold(Struct, frozen=True):
         if self.after:
             how = "the end" if turn.after_any else "the success"
             return f"it starts after {how} of {', '.join(self.after)}"
-        return self.never or f"it starts at {stamp(self.until)}"
+        return self.never or self.failed or f"it starts at {stamp(self.until)}"
 
 
 def hold(turn: Turn, ends: Mapping[str, End | None], now: datetime) -> Hold:

@@ -28,7 +28,7 @@ from bide.runtime.hub import Alarm, Hub
 from bide.runtime.keeping import Keeping
 from bide.runtime.live import Live
 from bide.runtime.places import Places
-from bide.runtime.queue import Queue
+from bide.runtime.queue import NO_ROOM, Queue
 from bide.runtime.renewal import Renewal, until_done
 from bide.runtime.searching import Searches
 from bide.runtime.seen import Seen
@@ -131,7 +131,7 @@ class Core:
             place = self.queue.place(job.id)
             live = self.live(job)
             if place is None and live is not None and live.lacks_room:
-                place = Place("room on the disk: nothing could be written in its folder")
+                place = Place(NO_ROOM)
             return None if place is None else Facts(queue=place)
         path = self.home.job(job.id)
         page = folder.read_live(path)

@@ -21,15 +21,15 @@ class Letting:
         self._keeping = keeping
         self._thread: ThreadPoolExecutor | None = None
 
-    def go(self, live: Live, failed: Callable[[], None]) -> None:
-        """Have a job started that waited for its turn; `failed` is called if that is not possible now."""
+    def go(self, live: Live, failed: Callable[[BaseException], None]) -> None:
+        """Have a job started that waited for its turn; `failed` is called with the error if that is not possible now."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "bide-queue")
         groups = self._keeping.groups
         done = self._thread.submit(holding.let_go, live.path, launch.boot_identity(), live.job, groups)
         done.add_done_callback(lambda done: self._keeping.hub.call_soon(lambda: self._begin(live, done, failed)))
 
-    def _begin(self, live: Live, done: Future[None], failed: Callable[[], None]) -> None:
+    def _begin(self, live: Live, done: Future[None], failed: Callable[[BaseException], None]) -> None:
         error = done.exception()
         try:
             if error is None:
@@ -40,7 +40,7 @@ class Letting:
             self._keeping.recover(live)
         else:
             log.warning("%s cannot start now (%s); it is tried again", live.job.id, error)
-            failed()
+            failed(error)
 
     def close(self) -> None:
         """Finish what was begun; who was let go and not yet started is started by the next runtime."""

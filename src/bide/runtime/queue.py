@@ -6,6 +6,7 @@ waits has its folder and its row, and nothing else: no process, no descriptor.
 
 from __future__ import annotations
 
+import errno
 import logging
 from bisect import bisect_left, insort
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 
 BY = "queue"
 """Who ended a job that can never start."""
+NO_ROOM = "room on the disk: nothing could be written in its folder"
+"""What a job waits for that could not start because the disk is full."""
 _AGAIN = timedelta(seconds=1)
 _LOOK_AT_LEAST = 60.0
 """The wall clock may be set while a job waits for a time, and tells nobody."""
@@ -233,14 +236,14 @@ class Queue:
         """Take its place at once; it starts when it is on disk that it may run."""
         self._leave(entry.live)
         self.take(entry.live)
-        self._letting.go(entry.live, lambda: self._put_back(entry))
+        self._letting.go(entry.live, lambda error: self._put_back(entry, error))
 
-    def _put_back(self, entry: _Entry) -> None:
+    def _put_back(self, entry: _Entry, error: BaseException) -> None:
         """It keeps its rank, and gives up its place until it is tried again."""
         self._give_back(entry.live)
         entry.live.held = True
         self._entries[entry.live.job.id] = entry
-        entry.hold = Hold(until=_now() + _AGAIN)
+        entry.hold = Hold(until=_now() + _AGAIN, failed=_why_failed(error))
         heappush(self._times, (_now() + _AGAIN, entry.live.job.id))
         self._set_timer()
 
@@ -290,6 +293,11 @@ class Queue:
         if room(entry.turn.group, self.busy, self.rules) is not None and entry.turn.group != ALL:
             return bisect_left(self._lines.get(entry.turn.group, []), entry.rank)
         return sum(bisect_left(line, entry.rank) for line in self._lines.values())
+
+
+def _why_failed(error: BaseException) -> str:
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return NO_ROOM if full else f"it could not start ({error}) and is tried again"
 
 
 def _now() -> datetime:

@@ -87,7 +87,7 @@ struct keeper {
     i64 leader_ticks, started_mono, started_wall;
     bool replacing, leader_done, ended;
     int status;           /* wait status of the leader, when known */
-    bool status_known, aborted;
+    bool status_known, aborted, out_of_memory;
     int spawn_errno;
     char spawn_stage[24];
     int leader_fd, ctl, notify, report, master, in_file, in_pipe, children_fd, oom_fd, live;
@@ -189,7 +189,6 @@ void record_failure(const char *line);
 void record_live(void);
 void record_live_load(void);
 void record_end(void);
-bool ended_by_oom(void);
 void tell(int what);
 void tell_again(void);
 void tell_output(void);

@@ -142,7 +142,9 @@ static void on_leader_done(void) {
     if (k.report >= 0) read_report();
     if (k.replacing) k.aborted = !record_read_started();
     if (!k.ended && !k.spawn_errno && !k.aborted && k.leader) learn_status();
-    if (!k.ended && !k.kill.active && ended_by_oom()) kill_begin(SIGKILL, 0, "oom", "limit", ""); /* what the kernel left alive */
+    /* The kernel counts before it kills: a leader that ends because a child was killed does so after the count. */
+    k.out_of_memory = k.status_known && oom_happened();
+    if (!k.ended && !k.kill.active && k.out_of_memory) kill_begin(SIGKILL, 0, "oom", "limit", ""); /* what the kernel left alive */
 }
 
 static bool drained(void) {

@@ -223,12 +223,6 @@ void record_live_load(void) {
     find_string(page, "pause", k.pause.token, sizeof k.pause.token);
 }
 
-/* The kernel killed the leader, or a child whose end the leader passed on, for want of memory. */
-bool ended_by_oom(void) {
-    bool killed = WIFSIGNALED(k.status) ? WTERMSIG(k.status) == 9 : WEXITSTATUS(k.status) == 137;
-    return k.status_known && killed && oom_happened();
-}
-
 static void put_outcome(struct text *t) {
     const char *reason = k.reason;
     int code = -1, sig = -1;
@@ -239,7 +233,7 @@ static void put_outcome(struct text *t) {
     } else {
         if (WIFEXITED(k.status)) code = WEXITSTATUS(k.status);
         if (WIFSIGNALED(k.status)) sig = WTERMSIG(k.status);
-        if (ended_by_oom() && (!reason[0] || strcmp(reason, "oom") == 0)) {
+        if (k.out_of_memory && (!reason[0] || strcmp(reason, "oom") == 0)) {
             reason = "oom";
             snprintf(k.by, sizeof k.by, "limit");
         } else if (!reason[0]) {
