@@ -213,7 +213,10 @@ class Place:
         except FileNotFoundError:
             return 0
 
-    def holds_descriptors(self, job: str) -> bool:
-        """Whether the daemon has what it needs to hand to the job's next keeper."""
-        kept = str(self.where(job) / "in")
-        return kept in processes.files(self.daemon)
+    def holds_input(self, job: str) -> bool:
+        """Whether the daemon has the input that it hands to the job's next keeper."""
+        return str(self.where(job) / "in") in processes.files(self.daemon)
+
+    def holds_pipes(self, job: str) -> bool:
+        """Whether the daemon has the pipes that it hands to the job's next keeper."""
+        return str(self.where(job) / "out.p") in processes.files(self.daemon)

@@ -86,7 +86,7 @@ def test_the_keeper_dies_after_the_daemon_came_back(place: Place, producers: Pro
     place.restart()
     for one in begun:
         if one.kind in ("stdin", "pty"):
-            until(lambda job=one.job: place.holds_descriptors(job))
+            until(lambda job=one.job: place.holds_input(job))
         place.kill_keeper(one.job)
     gate.open()
     for one in begun:

@@ -59,7 +59,7 @@ def test_neither_does_it_when_the_daemon_dies_first(place: Place, tmp_path: Path
     job = place.submit(f"{latch.wait}; cat", stdin=True)
     place.send(job, text, eof=True)
     place.restart()
-    until(lambda: place.holds_descriptors(job))
+    until(lambda: place.holds_input(job))
     place.kill_keeper(job)
     latch.open()
     latch.close()
@@ -93,7 +93,7 @@ def test_what_is_typed_on_a_terminal_arrives_once(place: Place, *, daemon_too: b
                 # While there is neither a keeper nor a daemon, nobody holds the terminal.
                 until(lambda job=job, killed=killed: place.keeper(job) not in (None, killed))
                 place.restart()
-                until(lambda job=job: place.holds_descriptors(job))
+                until(lambda job=job: place.holds_input(job))
             killed = place.kill_keeper(job)
         ended = place.end(job)
         assert ended["exit_code"] == 0, ended

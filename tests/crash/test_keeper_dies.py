@@ -21,7 +21,7 @@ def kill_some(place: Place, jobs: list[str], number: int) -> None:
 
     A daemon that has only just started knows a job, and holds its pipes a few milliseconds later.
     """
-    until(lambda: all(place.holds_descriptors(job) or (place.where(job) / "end").exists() for job in jobs))
+    until(lambda: all(place.holds_pipes(job) or (place.where(job) / "end").exists() for job in jobs))
     for _ in range(number):
         place.kill_keeper(random.choice(jobs))
         pause(random.uniform(0, 0.05))

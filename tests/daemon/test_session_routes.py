@@ -28,7 +28,9 @@ async def session(shared_remote: Jobs) -> AsyncIterator[str]:
 
 
 def test_a_session_from_start_to_end(http: Http, tmp_path: Path) -> None:
-    status, started = http.ask("POST", "/v1/sessions", {"id": "s", "cwd": str(tmp_path), "base_env": dict(os.environ)})
+    status, started = http.ask(
+        "POST", "/v1/sessions", {"id": "s", "cwd": str(tmp_path), "base_env": {"PATH": os.environ["PATH"]}}
+    )
     assert (status, started["session"]["id"], started["evicted"]) == (200, "s", [])
     status, ran = http.ask("POST", "/v1/jobs", {"command": "export A=1; pwd", "session": "s"})
     assert (status, ran["job"]["id"], ran["out"]["text"]) == (200, "job-s-1", f"{tmp_path}\n")

@@ -174,5 +174,9 @@ async def test_223_a_variable_that_names_a_database_only_warns(local: Jobs, fake
         fakes.env(name, value)
         asked = await local.llm.ask("claude", "hello")
         assert [note.code for note in asked.answer.notes] == ["setting_ignored"] * notes
-    assert (await local.llm.cache())["totalRequests"] == 1
+
+    async def counted() -> bool:
+        return (await local.llm.cache())["totalRequests"] == 1
+
+    await eventually(counted)
     assert len(fakes.started) == 1

@@ -1,6 +1,7 @@
 """Memory, CPU and processes: by cgroup where there is one, else by what is said; and what a tree used."""
 
 import os
+import shlex
 import signal
 import sys
 from datetime import timedelta
@@ -71,16 +72,22 @@ async def test_a_child_over_the_limit_ends_the_whole_job_as_oom(local: Jobs) -> 
 
 
 @needs_cgroups
-async def test_a_job_below_its_memory_limit_is_left_alone_and_its_group_is_removed(local: LocalJobs) -> None:
+async def test_a_job_below_its_memory_limit_is_left_alone_and_its_group_is_removed(
+    local: LocalJobs, gate: Gate
+) -> None:
     limits = Limits(memory_bytes=256 * MB, cpus=2, pids=50)
-    ran = await local.run(python("x = bytearray(50 << 20); print(len(x))"), limits=limits)
-    assert ended(ran.job).end.success
-    peak = ended(ran.job).end.usage.memory_peak_bytes
+    uses = python("x = bytearray(50 << 20); print(len(x))")
+    job = (await local.run(f"{shlex.join(uses)}; {gate.wait}", limits=limits, background=True)).job.id
+    bases = local.core.keeping.groups.place().bases.values()
+    made = {f"{base.path}/{job}" for base in bases}
+    assert made
+    assert all(map(os.path.isdir, made))
+    gate.open()
+    end = (await end_of(local, job)).end
+    assert end.success
+    peak = end.usage.memory_peak_bytes
     assert peak is not None
     assert 50 * MB <= peak < 80 * MB
-    home = place.name_of(str(local.core.home.path))
-    made = [base.within(home).path for base in hierarchy.v1_bases().values()]
-    assert made
     await eventually(lambda: not any(map(os.path.exists, made)))
 
 

@@ -180,8 +180,9 @@ async def serve(door: Door, home: str, port: int) -> None:
     served = door.server.streamable_http_app(
         streamable_http_path=PATH, max_request_body_size=FRAME_MAX, transport_security=security
     )
+    secret = token(home)  # before the port is open: who finds it open finds the token
     sock = _listening(port, home)
-    async with _protocols(Guarded(Sized(served), token(home))) as make:
+    async with _protocols(Guarded(Sized(served), secret)) as make:
         making: set[asyncio.Task[object]] = set()
         loop = asyncio.get_running_loop()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import random
+import secrets
 import shutil
 import signal
 from collections.abc import Mapping, Sequence
@@ -83,7 +83,7 @@ class LocalSessions:
 
     def _new_id(self) -> str:
         while True:
-            found = "s" + "".join(random.choices(_ALPHABET, k=4))  # noqa: S311 - no secret
+            found = "s" + "".join(secrets.choice(_ALPHABET) for _ in range(4))
             if found not in self.core.places.open and self.core.store.sessions.get(found) is None:
                 return found
 

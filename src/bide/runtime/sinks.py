@@ -7,7 +7,7 @@ import html
 import json
 import logging
 import os
-import random
+import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -113,7 +113,7 @@ class _Sink:
             log.warning("%s did not accept a message, and is tried again: %s", self._consumer, why)
         self._failing = True
         self._core.store.outbox.release_carrier(carrier)
-        again = now() + pause_after(tries, random.random())  # noqa: S311 - to spread attempts, not to hide anything
+        again = now() + pause_after(tries, secrets.randbelow(1000) / 1000)
         await self._core.hub.settled(self._core.store.outbox.fail(self._consumer, message.ids, again))
 
     async def _accepted(self, message: Message, delivery: str, tries: int) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import random
 import resource
+import secrets
 import time
 from collections.abc import Callable
 from functools import cache
@@ -257,7 +257,7 @@ def grouped(core: Core, job_id: str, limits: Limits) -> Group:
 
 def new_id(core: Core) -> JobId:
     """Ids only ever rise, whatever the clock does, so that none is given twice."""
-    job_id = make_id(time.time_ns() // 1_000_000, random.getrandbits(10))
+    job_id = make_id(time.time_ns() // 1_000_000, secrets.randbits(10))
     if job_id <= core.newest_id:
         job_id = id_after(core.newest_id)
     core.newest_id = job_id

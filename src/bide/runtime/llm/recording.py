@@ -54,7 +54,7 @@ class Recorder:
         self._sweep()
         active = core.keeping.table.live
         for job in self._found([ref for ref in rows.unfinished() if ref not in active or active[ref].ended]):
-            core.spawn(lambda job=job: self._finish(job))
+            core.spawn(lambda job=job: self._finish_late(job))
         core.keeping.on_admit.append(self._began)
         core.keeping.on_end.append(self._ended)
 
@@ -102,6 +102,10 @@ class Recorder:
 
     async def _over(self, job: Job) -> None:
         self._retrying.ended(await self._finish(job))
+
+    async def _finish_late(self, job: Job) -> None:
+        found = await self._finish(job)
+        self._retrying.learn_anew(found.cli)
 
     async def _finish(self, job: Job) -> Answer:
         facts, found = answers.facts_of(job), await answers.answer(self._core, job)

@@ -144,6 +144,10 @@ class Retrying:
             self._breakers[cli] = retry.remembered(told, chosen.breaker_failures)
         return self._breakers[cli]
 
+    def learn_anew(self, cli: str) -> None:
+        """There is more on record of how a CLI has done than when it was last looked up."""
+        self._breakers.pop(cli, None)
+
     def refusal(self, cli: str) -> CliResting | None:
         """Why a CLI is not to be asked now; `None` if it may be."""
         breaker, rest = self.breaker(cli), self._core.settings.llm.breaker_rest
