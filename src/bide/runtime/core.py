@@ -116,6 +116,11 @@ class Core:
         """Its active state, if it has one."""
         return self.keeping.table.live.get(job.id)
 
+    def folder(self, job: Job) -> str:
+        """Where its folder is now; a job may end before its row is on disk and its folder in its place."""
+        live = self.live(job)
+        return self.home.job(job.id) if live is None else live.path
+
     def with_facts(self, job: Job) -> Job:
         """The job with what is so at this moment."""
         facts = self._facts(job)

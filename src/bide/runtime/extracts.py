@@ -50,7 +50,7 @@ class Known:
             if isinstance(job.phase, Ended):
                 self._size = sum(kept(core, job, stream).size for stream in Stream)
             else:
-                self._size = sum(size_of(core.home.job(job.id), stream) for stream in Stream)
+                self._size = sum(size_of(core.folder(job), stream) for stream in Stream)
         return self._size
 
 

@@ -32,7 +32,7 @@ def kept(core: Core, job: Job, stream: Stream) -> Kept:
     """What a stream holds at this moment."""
     if isinstance(job.phase, Ended):
         return job.phase.end.out if stream is Stream.OUT else job.phase.end.err
-    path = core.home.job(job.id)
+    path = core.folder(job)
     page = folder.read_live(path)
     return Kept(page.get(f"{stream}_head", 0), size_of(path, stream))
 
@@ -40,14 +40,17 @@ def kept(core: Core, job: Job, stream: Stream) -> Kept:
 def _bytes(core: Core, job: Job, stream: Stream, start: int, limit: int) -> bytes:
     if limit <= 0:
         return b""
-    try:
-        fd = os.open(f"{core.home.job(job.id)}/{stream}", os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return b""
-    try:
-        return os.pread(fd, limit, start)
-    finally:
-        os.close(fd)
+    # Its folder may go where it belongs between these two.
+    for path in (core.folder(job), core.home.job(job.id)):
+        try:
+            fd = os.open(f"{path}/{stream}", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        try:
+            return os.pread(fd, limit, start)
+        finally:
+            os.close(fd)
+    return b""
 
 
 def slice_at(core: Core, job: Job, stream: Stream, offset: int, limit: int) -> Slice:

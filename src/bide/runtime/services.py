@@ -70,14 +70,9 @@ def _ended(core: Core, live: Live) -> None:
         _decide(core, live.job)
 
 
-def _path(core: Core, job: Job) -> str:
-    live = core.live(job)
-    return core.home.job(job.id) if live is None else live.path
-
-
 def _decide(core: Core, job: Job) -> None:
     """After an end: a successor, or none; at most once."""
-    path = _path(core, job)
+    path = core.folder(job)
     if job.spec.service is None or not isinstance(job.phase, Ended) or services.read_next(path) is not None:
         return
     found = Verdict() if job.id in core.stopping else verdict(job.spec.service, job.phase.end)
@@ -119,7 +114,7 @@ def _succeed(core: Core, job: Job, phase: Ended, found: Verdict) -> None:
         # The clock may have been set back since.
         at = min(max(phase.ended_at + found.pause, now()), now() + found.pause)
         log.warning("%s (%s) ended; it is started again in %s", job.id, job.name, at - now())
-        live = start_later(core, _like(core, job, found.next, key), _path(core, job), at)
+        live = start_later(core, _like(core, job, found.next, key), core.folder(job), at)
         _record_once_accepted(core, job, live)
 
 
@@ -157,7 +152,7 @@ def _record_once_accepted(core: Core, job: Job, live: Live) -> None:
 
 def _record(core: Core, job: Job, decided: Next) -> None:
     try:
-        services.write_next(_path(core, job), decided)
+        services.write_next(core.folder(job), decided)
     except OSError as error:
         log.warning("what comes after %s could not be put on record: %s", job.id, error)
 

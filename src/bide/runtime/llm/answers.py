@@ -80,7 +80,7 @@ def _with_journal(core: Core, job: Job, cli: Cli, reading: Reading) -> Reading:
     """With what the CLI has logged of it, where its output does not say what it used."""
     if cli.journal is None or cli.used is None or reading.conversation is None or not isinstance(job.phase, Ended):
         return reading
-    given = services.read_given(core.home.job(job.id))
+    given = services.read_given(core.folder(job))
     for path in glob.glob(cli.journal(reading.conversation, {} if given is None else given.env)):
         with suppress(OSError), open(path, "rb") as file:
             found = as_object(file.read(_JOURNAL_MAX))

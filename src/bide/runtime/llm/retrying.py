@@ -57,7 +57,7 @@ class Retrying:
         if found.status is not Status.FAILED:
             return None
         core, job = self._core, found.job
-        decided = record.read_next(_path(core, job))
+        decided = record.read_next(core.folder(job))
         if decided is None and (held := core.keeping.table.with_key(job.owner, _key(job))) is not None:
             return held.job
         if decided is None and (retry.is_transient(found) or _says_model(found)):
@@ -102,7 +102,7 @@ class Retrying:
         like = replace(
             job, id=starting.id_like(core, job), spec=spec, key=_key(job), created_at=now(), phase=Queued(), facts=None
         )
-        path = _path(core, job)
+        path = core.folder(job)
         try:
             live = services.start_later(core, like, path, at, told.read(path) if job.spec.stdin else None, env)
         except (OSError, BadRequest, DiskFull, NameInUse, QueueFull, DatabaseCorrupt) as error:
@@ -130,7 +130,7 @@ class Retrying:
 
     def _record(self, job: Job, decided: Next) -> None:
         try:
-            record.write_next(_path(self._core, job), decided)
+            record.write_next(self._core.folder(job), decided)
         except OSError as error:
             log.warning("what comes after %s could not be put on record: %s", job.id, error)
 
@@ -189,11 +189,6 @@ def _notes(facts: AskFacts) -> tuple[Note, ...]:
         return (Note("retried", said, {"attempt": facts.attempt}),)
     said = f"{facts.cli} does not know the model {facts.unknown_model!r}; it was asked again with {facts.model or 'its own default'}."
     return (Note("model_replaced", said, {"attempt": facts.attempt}),)
-
-
-def _path(core: Core, job: Job) -> str:
-    live = core.live(job)
-    return core.home.job(job.id) if live is None else live.path
 
 
 def _key(job: Job) -> str:
