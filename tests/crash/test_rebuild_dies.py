@@ -5,6 +5,7 @@ import random
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from bide.runtime.home import Home
 from bide.runtime.index import open_index
 
 home = Home(sys.argv[1])
-open(sys.argv[2]).close()
+open(sys.argv[2], "rb").read(1)
 open_index(home).close()
 """
 Ruin = Callable[[Path], None]
@@ -55,14 +56,17 @@ def test_a_rebuild_may_die_at_every_write(place: Place, killer: Killer, ruin: Ru
     place.kill_daemon()
     gate = place.path / "begin"
     os.mkfifo(gate)
+    word = os.open(gate, os.O_RDWR | os.O_NONBLOCK)  # so that nobody waits for one that is dead
 
     def once(call: int) -> None:
         ruin(place.home / "bide.db")
         killer.plan()
-        rebuilding = place.world.start([sys.executable, "-P", "-c", REBUILD, str(place.home), str(gate)])
+        with suppress(BlockingIOError):
+            os.read(word, 1)  # what the one before did not live to read
+        rebuilding = place.world.start([sys.executable, "-P", "-B", "-c", REBUILD, str(place.home), str(gate)])
         tracer = place.world.start([str(killer.program), "-w", str(rebuilding), str(call)])
         until(killer.said)
-        gate.open("w").close()
+        os.write(word, b".")
         place.world.end_of(rebuilding)
         place.world.signal(tracer, signal.SIGKILL)
         place.world.end_of(tracer)
@@ -71,6 +75,7 @@ def test_a_rebuild_may_die_at_every_write(place: Place, killer: Killer, ruin: Ru
     once(NEVER)
     for point in killer.points(12):
         once(point)
+    os.close(word)
     place.start()
     assert {key: place.submit(["false"], key=key) for key in jobs} == jobs
     assert place.job(jobs["running"])["phase"] == "running"

@@ -184,7 +184,8 @@ async def test_223_a_variable_that_names_a_database_only_warns(local: Jobs, fake
     assert len(fakes.started) == 1
 
 
-async def test_a_request_that_is_over_before_its_row_is_on_disk_is_recorded_whole(home: Path, fakes: Fakes) -> None:
+@pytest.mark.usefixtures("fakes")
+async def test_a_request_that_is_over_before_its_row_is_on_disk_is_recorded_whole(home: Path) -> None:
     async with homes.local(home) as jobs, anyio.create_task_group() as group:
         await jobs.llm.ask("claude", "first")  # its program is known from now on
         await eventually(lambda: _unfinished(jobs) == [])
@@ -192,7 +193,9 @@ async def test_a_request_that_is_over_before_its_row_is_on_disk_is_recorded_whol
         with closing(sqlite3.connect(home / "bide.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")  # nothing else is written now
             group.start_soon(jobs.llm.ask, "claude", "hello")
-            await eventually(lambda: any(b"hello" in end.with_name("spec").read_bytes() for end in home.glob("new/*/end")))
+            await eventually(
+                lambda: any(b"hello" in end.with_name("spec").read_bytes() for end in home.glob("new/*/end"))
+            )
             await anyio.sleep(0.1)
             other.execute("ROLLBACK")
 

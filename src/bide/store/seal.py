@@ -9,7 +9,6 @@ of jobs. See docs/decisions/030-the-index-is-sealed.md.
 from __future__ import annotations
 
 import os
-import random
 import struct
 import time
 import zlib
@@ -277,7 +276,7 @@ def _mark(path: str) -> tuple[Stamp | None, int]:
     The kernel's clock for files ticks every few milliseconds: without a mark, a write of somebody else in the tick of our
     own would leave no trace.
     """
-    at = time.time_ns() - _PAST_NS - random.getrandbits(30)
+    at = time.time_ns() - _PAST_NS - int.from_bytes(os.urandom(4)) // 4
     with suppress(OSError):  # a file system that became read-only changes by nobody's hand
         os.utime(path, ns=(at, at))
     try:
