@@ -41,6 +41,7 @@ def test_only_an_exit_with_0_is_a_success(reason: Reason) -> None:
     """Checklist 256."""
     assert End(Reason.EXITED, exit_code=0).success
     assert not End(Reason.EXITED, exit_code=1).success
+    assert not End(reason, exit_code=0).success
     assert not End(reason).success
     assert End(reason).status != 0
 

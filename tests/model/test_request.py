@@ -10,10 +10,17 @@ from msgspec.structs import replace
 
 from bide import Limits, Request
 from bide.model.errors import BadRequest
-from bide.model.request import check
+from bide.model.request import DEADLINE, check
 from bide.model.requests import request_from_json, request_to_json
 
 SECOND = timedelta(seconds=1)
+
+
+def test_the_defaults_are_the_ones_that_are_documented() -> None:
+    """docs/behaviour.md, docs/mcp.md and the help of `bide run`."""
+    limits = Request.of("true").limits
+    assert (limits.output_bytes, limits.grace, DEADLINE) == (256 << 20, 5 * SECOND, 45 * SECOND)
+    assert (limits.timeout, limits.idle, limits.memory_bytes, limits.cpus, limits.pids) == (None,) * 5
 
 
 @pytest.mark.parametrize(

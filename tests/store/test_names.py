@@ -128,6 +128,18 @@ def test_only_an_ended_job_is_forgotten_and_leaves_a_tombstone(
     assert store.tombstone(job.id) == (NOW, "")
 
 
+def test_the_id_of_a_forgotten_job_is_never_given_again(
+    store: Store, make: Callable[..., Job], over: Callable[..., Ended]
+) -> None:
+    job = store.insert(make()).result()
+    store.end(job.id, over()).result()
+    store.forget(job.id, NOW).result()
+    with pytest.raises(IdTaken):
+        store.insert(job).result()
+    assert store.add([job]).result() == 0
+    assert store.get(job.id) is None
+
+
 def test_a_forgotten_name_says_when_the_last_one_was_forgotten(
     store: Store, make: Callable[..., Job], over: Callable[..., Ended]
 ) -> None:

@@ -5,7 +5,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -116,6 +116,17 @@ def test_a_request_that_is_too_large_is_told_so_and_the_connection_goes_on(http:
         assert (answer.status, sentence in said) == (status, True), said[:200]
         assert status == 200 or (len(said) < 1000 and json.loads(said)["error"]["code"] == "bad_request")
     assert http.ask("GET", "/v1/daemon")[0] == 200
+
+
+def test_requests_that_wait_for_their_turn_are_bounded_together(wire: socket.socket, http: Http) -> None:
+    _, job = http.ask("POST", "/v1/jobs", {"command": "sleep 60", "background": True})
+    body = json.dumps({"jobs": [job["job"]["id"]]}).encode()
+    wire.sendall(b"POST /v1/wait HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    large = b"POST /v1/wait HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (BODY_MAX // 2)
+    with suppress(ConnectionError):
+        for _ in range(4):
+            wire.sendall(large + bytes(BODY_MAX // 2))
+        rest(wire)  # the daemon hangs up long before the job ends
 
 
 def test_a_request_with_too_many_headers_is_told_so(http: Http) -> None:

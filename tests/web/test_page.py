@@ -149,6 +149,7 @@ def test_what_is_withdrawn_meanwhile_is_said(person: Visitor, http: Http) -> Non
         (COLOURS, "3", "", "press one of the buttons"),
         (COLOURS, "-1", "", "press one of the buttons"),
         ({"type": "text"}, "yes", "what I typed", "press one of the buttons"),
+        ({"type": "text"}, "yes", "<i>&amp;</textarea>\"'", "press one of the buttons"),
     ],
 )
 def test_what_does_not_answer_is_said_beside_its_question_with_what_was_typed(
