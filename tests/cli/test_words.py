@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.cli.shell import Shell
 
+from bide import Reason
 from bide.cli.details import details
 from bide.model.words import called, ended_how, missing, short_status, succeeded
 
@@ -48,6 +49,12 @@ def test_an_end_is_told_as_it_was(facts: Job, short: str, sentence: str) -> None
     assert short_status(job) == short
     assert ended_how(job) == sentence
     assert succeeded(job) == (sentence == "exited with 0")
+
+
+def test_only_what_is_lost_is_said_to_be() -> None:
+    for reason in Reason:
+        assert ("lost" in ended_how(ENDED | {"reason": str(reason)})) == (reason is Reason.LOST)
+    assert ended_how(ENDED | {"reason": "a new one"}) == "ended: a new one"
 
 
 def test_a_job_that_goes_on_is_told_so() -> None:

@@ -46,6 +46,11 @@ def test_only_an_exit_with_0_is_a_success(reason: Reason) -> None:
     assert End(reason).status != 0
 
 
+def test_the_keeper_has_room_for_every_reason() -> None:
+    """`reason` in keeper.h, with the byte that ends it."""
+    assert max(len(reason) for reason in Reason) < 16
+
+
 def test_a_job_moves_forward_only() -> None:
     order = [Queued, Running, Ended]
     assert set(MOVES) == set(PHASE_NAMES) == set(order)

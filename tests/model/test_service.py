@@ -2,10 +2,12 @@
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from bide import End, Reason, Restart, Service, Until
-from bide.model.service import verdict
+from bide.model.errors import BadRequest
+from bide.model.service import check_service, verdict
 
 FAILED = End(Reason.EXITED, exit_code=1)
 DONE = End(Reason.EXITED, exit_code=0)
@@ -55,6 +57,13 @@ def test_no_restarts_are_none() -> None:
     found = verdict(Service(restart=Restart.ALWAYS, restarts=0), FAILED)
     assert found.next is None
     assert "restarts is 0" in found.gave_up
+
+
+@pytest.mark.parametrize("field", sorted({*Until.__struct_fields__} - {"log", "port", "http"}))
+def test_a_condition_that_nobody_watches_makes_no_service_ready(field: str) -> None:
+    value = {"quiet_seconds": 1.0, "question": ("q1",)}.get(field, True)
+    with pytest.raises(BadRequest, match="ready by a log line, a port, a URL or a command"):
+        check_service(Service(ready=msgspec.convert({field: value}, Until)))
 
 
 def test_the_ports_of_a_service_are_those_of_this_machine() -> None:

@@ -148,5 +148,9 @@ def _condition(args: "Namespace", waited: "Json") -> str:
         return "\n".join(f"{called(job)} asks; answer it with: {how_to_answer(job)}" for job in asks)
     if met == "ready":
         return f"{', '.join(called(job) for job in waited['jobs'])} ready"
-    said = {"port": f"port {args.until_port} accepts", "http": f"{args.until_http} answers"}
-    return said.get(met) or f"quiet for {show_duration((args.until_quiet or 0) * 1000)}"
+    said = {
+        "port": f"port {args.until_port} accepts",
+        "http": f"{args.until_http} answers",
+        "quiet": f"quiet for {show_duration((args.until_quiet or 0) * 1000)}",
+    }
+    return said.get(met, str(met))

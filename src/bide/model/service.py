@@ -91,7 +91,7 @@ def check_service(service: Service) -> None:
     """Refuse what cannot be meant."""
     ready = service.ready
     check_until(ready)
-    if any(value is not None for value in (ready.quiet_seconds, ready.input, ready.stalled, ready.ready)):
+    if replace(ready, log=None, port=None, http=None) != Until():
         raise BadRequest(detail="a service is ready by a log line, a port, a URL or a command; give one of these")
     given = [one for one in (ready.log, ready.port, ready.http, service.ready_command) if one is not None]
     if len(given) > 1:

@@ -96,8 +96,10 @@ def _ended_by_limit(job: "Json", reason: str, limits: "Json") -> str:
     if reason == "oom":
         limit = limits.get("memory_bytes")
         return f"ran out of memory (limit {show_size(limit)})" if limit else "ran out of memory"
-    error = job.get("error") or "no reason is known"
-    return f"could not start: {error}" if reason == "spawn_failed" else f"is lost: {error}"
+    if reason in ("spawn_failed", "lost"):
+        error = job.get("error") or "no reason is known"
+        return f"could not start: {error}" if reason == "spawn_failed" else f"is lost: {error}"
+    return f"ended: {reason}"
 
 
 def _limit(ms: int | None, job: "Json") -> str:

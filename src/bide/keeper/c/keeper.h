@@ -96,7 +96,7 @@ struct keeper {
     i64 in_pos;
     i64 started_note_at; /* the daemon is told of the start a moment later: many programs are over by then */
     i64 last_output, ended_mono, ended_wall, drain_until, watch_at, small_until, stall_at, guard_at, oom_until;
-    char reason[16], by[BY]; /* the intent: why the job is being ended, set before the first signal */
+    char reason[16], by[BY]; /* the intent: why the job is being ended, set before the first signal; room for the longest Reason of model/phase.py */
     struct kill kill;
     struct pause pause;
     int taken_over;
