@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -113,9 +114,26 @@ def swap(home: Home, dice: random.Random) -> None:
     overwrite(path, other, data[one : one + 4096])
 
 
+def displace(home: Home, dice: random.Random) -> None:
+    """Something that is no file where a file belongs."""
+    path = home.home / dice.choice([*FILES, "bide.db.new"])
+    path.unlink(missing_ok=True)
+    dice.choice([path.mkdir, lambda: os.mkfifo(path), lambda: path.symlink_to("/dev/zero"), lambda: _bind(path)])()
+
+
+def _bind(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(path))
+
+
+def forbid(home: Home, dice: random.Random) -> None:
+    dice.choice(home.files()).chmod(0)
+
+
 RUINS: tuple[Ruin, ...] = (
     *(delete, truncate, scatter, scatter, flip, zero, garbage),
     *(first_frame, restore, shared_memory, append, swap),
+    *(displace, forbid, displace),
 )
 
 
@@ -226,7 +244,7 @@ def _ruin_once(jobs: Jobs, home: Home, ruin: Ruin, dice: random.Random) -> None:
     serving = dice.random() < 0.4
     if not serving:
         (place.kill_daemon if dice.random() < 0.7 else lambda: stop(place))()
-    with suppress(FileNotFoundError, ValueError, IndexError):  # there may be no log, or nothing in it
+    with suppress(FileNotFoundError, FileExistsError, ValueError, IndexError):  # no log, or nothing in it
         ruin(home, dice)
     if serving:
         jobs.check(dice)

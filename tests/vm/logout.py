@@ -32,7 +32,7 @@ def run(machine: Machine, table: Table) -> None:
 def _try(machine: Machine, table: Table, kills: str, *, lingers: bool) -> None:
     said = machine.login(USER, f"bide run --bg -- sh -c '{_SCRIPT}' && bide doctor --json; true").stdout
     job, _, doctor = said.partition("\n")
-    _wait_for_logout(machine, lingers=lingers)
+    _wait_for_logout(machine, lingers=lingers, lasts=kills == "no" and not lingers)
     alive = int(machine.run(f"pgrep -c -u {USER} -f '^sh -c while' || true") or 0)
     shown = json.loads(machine.login(USER, f"bide show --json {job}").stdout)
     told = next((check["text"] for check in json.loads(doctor)["checks"] if check["check"] == "logout"), "nothing")
@@ -43,15 +43,20 @@ def _try(machine: Machine, table: Table, kills: str, *, lingers: bool) -> None:
     table.add(AREA, what, f"{seen}; doctor had said: {told}", good=true and (_GOES_ON in told) == goes_on)
 
 
-def _wait_for_logout(machine: Machine, *, lingers: bool) -> None:
-    """Return when systemd has done all that it does at a logout."""
-    sessions = f"loginctl list-sessions --no-legend | grep -c {USER}"
-    manager = "true" if lingers else "systemctl is-active --quiet user@1000"
+def _wait_for_logout(machine: Machine, *, lingers: bool, lasts: bool = False) -> None:
+    """Return when systemd has done all that it does at a logout.
+
+    A session in which the daemon runs `lasts`, in state `closing`, and so does the service manager.
+    """
+    states = "while read id _; do loginctl show-session $id -p State --value; done"
+    count = "grep -vc closing" if lasts else "wc -l"
+    sessions = f"loginctl list-sessions --no-legend | grep {USER} | {states} | {count}"
+    manager = "true" if lingers or lasts else "systemctl is-active --quiet user@1000"
     for _ in range(int(_SETTLED)):
         busy = machine.run(
             f"{sessions}; {manager} && echo busy; systemctl list-jobs --no-legend | grep -c 'user\\|session'; true"
         ).split()
-        if busy == (["0", "busy", "0"] if lingers else ["0", "0"]):
+        if busy == (["0", "busy", "0"] if lingers or lasts else ["0", "0"]):
             return
         pause(0.5)
     raise AssertionError(f"the session does not end: {machine.run('loginctl; systemctl list-jobs; true')}")

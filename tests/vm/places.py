@@ -17,15 +17,20 @@ _CONTAINER = (
 )
 """A unit as a container is: the cgroup tree cannot be written, and no service manager can be asked."""
 
+_LINGER = f"loginctl enable-linger {USER}"
+_ALONE = f"loginctl disable-linger {USER} && systemctl stop user@1000"
+
 
 def run(machine: Machine, table: Table) -> None:
     """Run the checks as root and as a user, in a login by ssh, after `su -`, as a service, and as in a container."""
     machine.put(_CHECKS.read_text(), _THERE)
     enforced, sampled = (f"{VENV}/bin/python {_THERE} {word}" for word in ("enforced", "sampled"))
+    su = f"su - {USER} -c"
     places = (
         ("root, by ssh", "root", enforced),
         (f"{USER}, by ssh", USER, enforced),
-        (f"{USER}, by su - from root's login", "root", f"su - {USER} -c {shlex.quote(enforced)}"),
+        (f"{USER}, by su - from root's login, lingering on", "root", f"{_LINGER} && {su} {shlex.quote(enforced)}"),
+        (f"{USER}, by su - from root's login, no service manager", "root", f"{_ALONE} && {su} {shlex.quote(sampled)}"),
         ("root, read-only cgroup tree, as in a container", "root", f"{_CONTAINER} {sampled}"),
     )
     for place, user, command in places:

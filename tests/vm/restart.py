@@ -75,7 +75,7 @@ def _get(door: Door, job: Json) -> Json:
 def _begin_as_user(machine: Machine) -> tuple[str, str]:
     """Start a job as a user, and one that waits for its end; no unit starts this user's daemon."""
     runs = machine.login(USER, "bide run --bg -- sleep 100000").stdout.strip()
-    waits = machine.login(USER, f"bide run --bg --after-any {runs} -- echo next").stdout.strip()
+    waits = machine.login(USER, f"bide run --bg --after {runs} --after-any -- echo next").stdout.strip()
     return runs, waits
 
 

@@ -35,6 +35,7 @@ STATUS_OF_CODE = {
     "daemon_unavailable": 99,
     "home_unusable": 99,
     "bad_settings": 99,
+    "database_in_use": 99,
     "database_newer": 99,
     "disk_full": 99,
     "home_read_only": 99,

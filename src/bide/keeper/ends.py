@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from bide.keeper import folder
 from bide.keeper.folder import Started, instant, read_end
@@ -14,21 +16,66 @@ from bide.model.job import Job
 from bide.model.messages import descendants_from_json
 from bide.model.phase import End, Ended, Kept, Reason, Usage
 
+_INT32, _INT64 = (1 << 31) - 1, (1 << 63) - 1
 LOST_BOTH = "its keeper and the daemon were both gone when it ended, so nobody saw how"
 LOST_BOOT = "the machine restarted while it ran"
 LOST_START = "the machine restarted before it was seen to start, so nobody knows whether it ran"
 LOST_FOLDER = "its folder was removed while it ran"
 LOST_RECORD = "the record of its start cannot be read"
+LOST_END = (
+    f"it ended, and the record of its end cannot be read; what is left of it is '{folder.UNREADABLE_END}' in its folder"
+)
+LOST_SPEC = "its folder was damaged, or the machine went down, while it was active"
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=_INT64)]
+_Figure = _Count | None
+
+
+class _Record(msgspec.Struct, frozen=True):
+    """The types of what an end record holds, of this version's and of earlier ones."""
+
+    reason: Reason
+    code: Annotated[int, msgspec.Meta(ge=-1, le=_INT32)]
+    signal: Annotated[int, msgspec.Meta(ge=-1, le=_INT32)]
+    by: str
+    errno: _Count
+    duration_ms: Annotated[int, msgspec.Meta(ge=-_INT64, le=_INT64)]
+    started_wall: int
+    ended_wall: int
+    out_head: _Count
+    out_size: _Count
+    err_head: _Count
+    err_size: _Count
+    missing: _Figure
+    taken_over: _Count
+    pid: _Count
+    cpu_ms: _Figure
+    peak: _Figure
+    read: _Figure
+    written: _Figure
+    processes: _Figure
+    memory_source: str | None = None
+    error: str | None = None
+    stage: str | None = None
+    never_ran: bool | int | None = None
+    sampled: bool | int | None = None
+    cgroup: bool | int | str | None = None
+    escaped: _Count = 0
+    left: list[dict[str, int | str | None]] | None = None
 
 
 def read(job: Job, path: str, *, unfinished: bool = False) -> Ended | None:
     """The end that a folder has on record; `None` if there is none that can be read."""
     record = read_end(path, unfinished=unfinished)
     try:
+        if record is not None:
+            msgspec.convert(record, _Record)
         if record is not None and record["taken_over"] and folder.is_unheld(path):
             record["missing"] = None
+        if record is not None and record["reason"] == Reason.LOST and os.path.exists(f"{path}/{folder.UNREADABLE_END}"):
+            record["error"] = record.get("error") or LOST_END
         return None if record is None else ended(job, record)
-    except (KeyError, ValueError, TypeError, OverflowError):
+    except (KeyError, ValueError, TypeError, AttributeError, ArithmeticError):
         return None
 
 

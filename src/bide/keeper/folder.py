@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,12 +23,16 @@ from bide.model.errors import BideError
 from bide.model.job import Job
 from bide.model.messages import job_from_json, job_to_json
 from bide.model.times import ms
+from bide.model.wellformed import check_job
 
 RECORD = 4096
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 """The errors of a full disk."""
 _SMALL = 64 * 1024
+_LARGEST = 64 << 20
+"""What no file that bide writes here and reads whole comes near."""
 MARKER = "BIDE_JOB"
+UNREADABLE_END = "end.unreadable"
 _ENV_COUNT = re.compile(rb"env=[0-9]+")
 
 
@@ -152,12 +157,19 @@ def _ms(duration: timedelta | None) -> int:
 
 
 def read_small(path: str) -> bytes | None:
-    """The whole of a small file, or `None` if it is not there."""
+    """The whole of a small file; `None` if there is no file, or something else: a FIFO would be waited for, a device never ends."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ELOOP):
+            return None
+        raise
     try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            return None
         data = os.read(fd, _SMALL)
         while len(data) % _SMALL == 0 and (more := os.read(fd, _SMALL)):
             data += more
@@ -173,9 +185,29 @@ def read_spec(path: str) -> tuple[Job, str] | None:
         return None
     found = dict(part.split(b"=", 1) for part in data.split(b"\0", 5)[:5] if b"=" in part)
     try:
-        return job_from_json(jsontext.decode(found[b"job"])), found[b"boot"].decode()
-    except (KeyError, ValueError, TypeError, AttributeError, BideError):
+        job = job_from_json(jsontext.decode(found[b"job"]))
+        check_job(job)
+        return job, found[b"boot"].decode()
+    except (KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, BideError):
         return None
+
+
+def mend_spec(path: str, job: Job) -> None:
+    """Put a spec in the place of one that cannot be read. It says what the job is, not how to start it, and names no boot.
+
+    What stood there is kept as `spec.unreadable`.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(f"{path}/spec", f"{path}/spec.unreadable")
+    first = f"v=1\0marker={MARKER}={job.id}\0boot=\0job=".encode()
+    told.write(f"{path}/spec.tmp", first + jsontext.encode(job_to_json(job)) + b"\0", os.O_CREAT | os.O_TRUNC)
+    fd = os.open(f"{path}/spec.tmp", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.rename(f"{path}/spec.tmp", f"{path}/spec")
+    sync_folder(path)
 
 
 def read_env(path: str) -> dict[str, str]:
@@ -229,7 +261,7 @@ def set_aside_end(path: str, readable: Callable[[], bool]) -> None:
     """Put an end record that cannot be read out of the way, under another name. One that is there never changes."""
     end = f"{path}/end"
     if os.path.exists(end) and not readable():
-        os.rename(end, f"{end}.unreadable")
+        os.rename(end, f"{path}/{UNREADABLE_END}")
 
 
 def write_end(path: str, record: Mapping[str, Any]) -> None:

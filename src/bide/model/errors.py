@@ -24,6 +24,7 @@
     ├── JobEnded              job_ended            not possible after its end
     ├── NoStdin               no_stdin             it was started without a stdin to write to
     ├── HomeBusy              home_busy            another runtime serves this home
+    ├── DatabaseInUse         database_in_use      another program holds it open
     ├── DatabaseNewer         database_newer       written by a newer bide
     ├── DiskFull              disk_full            nothing could be written
     ├── HomeReadOnly          home_read_only       the home is on a file system that cannot be written
@@ -239,6 +240,13 @@ class HomeBusy(BideError):
     sentence = "home {home!r} is served by process {pid}; use bide.connect() or stop it with 'bide daemon stop'"
 
 
+class DatabaseInUse(BideError):
+    """Another program has the database open."""
+
+    code = "database_in_use"
+    sentence = "{who} has {path} open, and only one program at a time can use it; close it there, then try again"
+
+
 class DatabaseNewer(BideError):
     """The database was written by a newer bide."""
 
@@ -322,6 +330,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         JobEnded,
         NoStdin,
         HomeBusy,
+        DatabaseInUse,
         DatabaseNewer,
         DiskFull,
         HomeReadOnly,

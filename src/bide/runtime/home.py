@@ -24,6 +24,8 @@ class Home:
         self.quarantine: str = os.path.join(path, "quarantine")
         self.database: str = os.path.join(path, "bide.db")
         self.reserve: Reserve = Reserve(path)
+        self.fresh: bool = not os.path.isdir(self.jobs)
+        """Whether there was no home here before."""
         self._bound: dict[str, tuple[int, int] | None] = {}
         try:
             self.reserve.with_room(self._open)

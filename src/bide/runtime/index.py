@@ -12,8 +12,11 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
 from bide.keeper import ends, folder
 from bide.model.errors import BideError, DiskFull
@@ -22,12 +25,15 @@ from bide.model.phase import Ended, Queued, Running
 from bide.runtime import places
 from bide.runtime.home import Home
 from bide.runtime.place import write_whole
+from bide.store import files
 from bide.store.anew import Anew
-from bide.store.faults import DatabaseCorrupt
+from bide.store.faults import VALUE_ERRORS, DatabaseCorrupt
 from bide.store.salvage import Salvage
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 RECORD = "index-rebuilt.json"
 """What `bide doctor` says of the last time."""
@@ -37,6 +43,7 @@ _SWITCH_SECONDS = 0.0005
 
 def open_index(home: Home) -> Store:
     """Return the home's database, once it is known to be right; it is made anew from the job folders if need be."""
+    files.make_way(Path(home.database))
     if not os.path.exists(home.database):
         return rebuilt(home, "there was none")
     try:
@@ -81,7 +88,7 @@ def _rebuilt(
     home: Home, why: str, old: Store | None, held: Collection[str] | None, *, in_memory: bool = False
 ) -> Store:
     began, interval = time.monotonic(), sys.getswitchinterval()
-    anew = Anew(home.database, old, in_memory=in_memory)
+    anew = Anew(home.database, old, in_memory=in_memory, fresh=home.fresh)
     try:
         sys.setswitchinterval(_SWITCH_SECONDS)  # whoever shares the interpreter with this thread is not to notice it
         count = _fill(home, anew, held)
@@ -92,7 +99,7 @@ def _rebuilt(
         raise
     finally:
         sys.setswitchinterval(interval)
-    if count:
+    if not home.fresh:
         kept = f"; what could not be read is kept in {aside}" if aside else ""
         took = time.monotonic() - began
         log.warning("the index was rebuilt from %d job folders in %.1f s, because %s%s", count, took, why, kept)
@@ -119,7 +126,7 @@ def _fill(home: Home, anew: Anew, held: Collection[str] | None) -> int:
 def _add(anew: Anew, batch: list[Job]) -> int:
     try:
         return anew.add(batch)
-    except (BideError, OSError):
+    except (BideError, OSError, *VALUE_ERRORS):
         if len(batch) == 1:
             log.exception("%s cannot be recorded; its folder is left alone", batch[0].id)
             return 0
@@ -130,7 +137,7 @@ def _jobs(home: Home, salvage: Salvage, held: Collection[str] | None) -> Iterato
     active = salvage.active.union(held or ())
     names = sorted(os.listdir(home.jobs))
     for name in names:
-        job = _read_job(home, name, active=name in active, serving=held is not None)
+        job = _read_job(home, name, salvage, active=name in active, serving=held is not None)
         if job is not None:
             yield job
     # Their rows were durable before their folders were: a machine that went down may have kept the one without the other.
@@ -140,35 +147,66 @@ def _jobs(home: Home, salvage: Salvage, held: Collection[str] | None) -> Iterato
             yield job
 
 
-def _read_job(home: Home, name: str, *, active: bool, serving: bool) -> Job | None:
-    """Return the job of a folder. The end of one that was `active` in the index is left for recovery, which tells of it."""
+def _read_job(home: Home, name: str, salvage: Salvage, *, active: bool, serving: bool) -> Job | None:
+    """Return the job of a folder. The end of one that was `active` in the index is left for recovery, which tells of it.
+
+    What the folder does not tell is taken from the job's row: a power cut can take the contents of a file that was written
+    some seconds before, and the row was on disk before anybody knew the job's id.
+    """
     path = home.job(name)
-    spec = folder.read_spec(path)
-    if spec is None or spec[0].id != name:
+    spec = _tried(folder.read_spec, path)
+    job = spec[0] if spec is not None and spec[0].id == name else None if serving else _mended(salvage.job(name), path)
+    if job is None:
         if not serving:
             _put_aside(home, name)
         return None
-    job = spec[0].at(Queued())
-    ended = None if active else _read_end(job, path)
+    job = job.at(Queued())
+    ended = None if active else _tried(partial(ends.read, job), path) or _end_of(salvage, name, path)
     if ended is not None:
-        dropped_at = folder.read_dropped(path)
+        dropped_at = _tried(folder.read_dropped, path)
         return job.at(ended) if dropped_at is None else job.at(ended).without_output(dropped_at)
-    started = folder.read_started(path)
+    started = _tried(folder.read_started, path)
     if started is not None and started.ticks:
         return job.at(Running(started_at=started.at, pid=started.pid))
     return job
 
 
-def _read_end(job: Job, path: str) -> Ended | None:
+def _tried(read: Callable[[str], T | None], path: str) -> T | None:
+    """Read something of a folder; `None` if the system does not let us."""
     try:
-        return ends.read(job, path)
+        return read(path)
     except OSError as error:
-        log.warning("the end of %s cannot be read: %s", job.id, error.strerror)
+        log.warning("%s: %s", error.filename or path, error.strerror)
         return None
+
+
+def _mended(row: Job | None, path: str) -> Job | None:
+    """Write what the row of a job says into its folder, which does not tell it any more."""
+    if row is None:
+        return None
+    try:
+        folder.mend_spec(path, row)
+    except OSError as error:
+        log.warning("%s is damaged and cannot be mended: %s", path, error.strerror)
+        return None
+    log.warning("what was asked for could not be read in %s; it was written again from the index", path)
+    return row
+
+
+def _end_of(salvage: Salvage, name: str, path: str) -> Ended | None:
+    """Return the end that the row of a job has, if the folder has one that cannot be read."""
+    if not os.path.lexists(f"{path}/end"):
+        return None
+    row = salvage.job(name)
+    return row.phase if row is not None and isinstance(row.phase, Ended) else None
 
 
 def _put_aside(home: Home, name: str) -> None:
     """Move what is not a complete job folder out of the way; nothing is deleted."""
-    os.makedirs(home.quarantine, mode=0o700, exist_ok=True)
-    shutil.move(home.job(name), os.path.join(home.quarantine, name))
-    log.error("%s is not a complete job folder; it was moved to %s", home.job(name), home.quarantine)
+    try:
+        os.makedirs(home.quarantine, mode=0o700, exist_ok=True)
+        shutil.move(home.job(name), os.path.join(home.quarantine, name))
+    except (OSError, shutil.Error) as error:
+        log.error("%s is not a complete job folder, and cannot be moved away: %s", home.job(name), error)  # noqa: TRY400
+    else:
+        log.error("%s is not a complete job folder; it was moved to %s", home.job(name), home.quarantine)

@@ -31,15 +31,18 @@ QUERIES = load(Path(__file__).with_name("anew.sql"))
 class Anew:
     """The making of one database."""
 
-    def __init__(self, path: str, old: Store | None = None, *, in_memory: bool = False) -> None:
+    def __init__(self, path: str, old: Store | None = None, *, in_memory: bool = False, fresh: bool = False) -> None:
         """Begin; `old` is the store that is being replaced, if it could be opened. Raises DiskFull or HomeUnusable.
 
-        One `in_memory` replaces nothing: the next start tries again.
+        One `in_memory` replaces nothing: the next start tries again. There was none before in a home that is `fresh`.
         """
+        self._fresh = fresh
         self._in_memory = in_memory
         self._path = Path(path).absolute()
         self._new = Path(f"{self._path}{NEW}")
         self._old = old
+        for one in (self._path, self._new):
+            files.make_way(one)
         seal.void(self._path)
         files.remove(self._new)
         self._source = self._open_source()
@@ -94,9 +97,8 @@ class Anew:
 
     def _number_events(self, connection: sqlite3.Connection, *, whole: bool) -> None:
         """No number is given twice: a follower who knows a greater one would miss what follows."""
-        if not connection.execute(QUERIES["any_job"]).fetchall():
-            return
-        newest = 0 if whole else time.time_ns() // 1_000_000
+        lost = self._old is not None and self._old.created  # what was there had not even a schema
+        newest = 0 if self._fresh or (whole and not lost) else time.time_ns() // 1_000_000
         for one in (connection, self._source):
             if one is not None:
                 with suppress(*SQL_ERRORS, TypeError):

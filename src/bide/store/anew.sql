@@ -16,10 +16,6 @@ ORDER BY seq
 -- The number of the newest event there was.
 SELECT seq FROM sqlite_sequence WHERE name = 'events'
 
--- any_job
--- Whether there is a job.
-SELECT 1 FROM jobs LIMIT 1
-
 -- drop_event_numbers
 -- Forget it.
 DELETE FROM sqlite_sequence WHERE name = 'events'

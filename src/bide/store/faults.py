@@ -3,9 +3,18 @@
 import errno
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
-from bide.model.errors import BideError, DiskFull, HomeReadOnly, HomeUnusable, InternalError, TooManyFiles
+from bide.model.errors import (
+    BideError,
+    DatabaseInUse,
+    DiskFull,
+    HomeReadOnly,
+    HomeUnusable,
+    InternalError,
+    TooManyFiles,
+)
 
 _OF_THE_SYSTEM = (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT)
 _OF_WRITING = (
@@ -65,6 +74,18 @@ def _has_no_descriptor() -> bool:
     return False
 
 
+def _holder(path: Path) -> str:
+    """Name another process that has a file open, as far as we may look."""
+    wanted = os.path.realpath(path)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            folder = f"/proc/{pid}/fd"
+            if int(pid) != os.getpid() and any(os.readlink(f"{folder}/{fd}") == wanted for fd in os.listdir(folder)):
+                name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+                return f"process {pid} ({name})"
+    return "another process"
+
+
 def fault(error: Exception, path: Path) -> Exception:
     """Translate a failure of SQLite, or of a row that cannot be read.
 
@@ -75,6 +96,8 @@ def fault(error: Exception, path: Path) -> Exception:
     kind = None if code is None else code & 0xFF
     if kind == sqlite3.SQLITE_FULL or (code in _WITHOUT_ROOM and _is_full(path.parent)):
         return DiskFull(home=str(path.parent))
+    if kind == sqlite3.SQLITE_BUSY:
+        return DatabaseInUse(who=_holder(path), path=str(path))
     if kind in _UNUSABLE:
         return _unusable(str(path.parent), str(error))
     if kind == sqlite3.SQLITE_CONSTRAINT:

@@ -3,6 +3,8 @@
 import errno
 import os
 import sqlite3
+import stat
+import time
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from bide.store.migrate import migrate
 BUSY_SECONDS = 5
 NOWHERE = ":memory:"
 COMPANIONS = ("-wal", "-shm", "-journal")
+_OURS = 0o600
 
 
 def open_database(path: Path, sealed_schema: int | None = None) -> tuple[sqlite3.Connection, bool]:
@@ -72,6 +75,26 @@ def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 
+def make_way(path: Path) -> None:
+    """Leave only files that we can use where a database, its companions and its seal belong.
+
+    What is no file (a folder, a FIFO, a device) is put aside under another name. Raises HomeUnusable.
+    """
+    for suffix in ("", *COMPANIONS, seal.SUFFIX):
+        place = Path(f"{path}{suffix}")
+        try:
+            found = place.stat()
+        except OSError:
+            continue  # there is none, or nothing can be known of it
+        try:
+            if not stat.S_ISREG(found.st_mode):
+                place.rename(f"{place}.corrupt-{time.time_ns()}")
+            elif found.st_mode & _OURS != _OURS and found.st_uid == os.geteuid():
+                place.chmod(_OURS)
+        except OSError as error:
+            raise HomeUnusable(home=str(path.parent), detail=f"{place}: {error.strerror}") from error
+
+
 def remove(path: Path) -> None:
     """Remove a database with its companions, if there is one."""
     for suffix in ("", *COMPANIONS, seal.SUFFIX):
@@ -99,6 +122,7 @@ def set_aside(path: Path, stamp: str) -> Path | None:
 
 def replace(path: Path, new: Path) -> None:
     """Put a closed database in the place of another, whose log is gone, and seal it."""
+    make_way(path)
     sealed = seal.read(new)
     for suffix in COMPANIONS:
         Path(f"{path}{suffix}").unlink(missing_ok=True)

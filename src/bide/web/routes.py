@@ -54,6 +54,7 @@ STATUSES = {
     "job_ended": 409,
     "no_stdin": 409,
     "home_busy": 503,
+    "database_in_use": 503,
     "database_newer": 503,
     "disk_full": 507,
     "home_read_only": 503,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import time
 
 from bide.cli.checks.finding import Finding
@@ -45,6 +46,7 @@ def home_checks(link: "Link") -> "Iterator[Finding]":
     yield check_inodes(disk.f_favail, disk.f_files)
     yield check_settings(link.home)
     yield check_database(os.path.join(link.home, "bide.db"))
+    yield from check_quarantine(link.home)
     yield check_daemon(link)
     yield from check_stalls(link)
     yield check_keeper(KEEPER)
@@ -129,6 +131,10 @@ def check_inodes(free: int, total: int) -> Finding:
 
 def check_database(path: str) -> Finding:
     """Can this version read it."""
+    return _check_files(path) or _check_head(path)
+
+
+def _check_head(path: str) -> Finding:
     try:
         with open(path, "rb") as file:
             head = file.read(_HEAD)
@@ -143,6 +149,35 @@ def check_database(path: str) -> Finding:
         advice = "upgrade bide, or set BIDE_HOME to another folder"
         return Finding("fail", "database", f"{path} has schema {found}, and this bide knows up to {known}", advice)
     return _check_rebuilt(os.path.dirname(path)) or Finding("ok", "database", path)
+
+
+def _check_files(path: str) -> "Finding | None":
+    """Are the files of the database files that we can use."""
+    for one in (path, f"{path}-wal", f"{path}-seal"):
+        try:
+            found = os.stat(one)
+        except OSError:
+            continue
+        if not stat.S_ISREG(found.st_mode):
+            what = "the next daemon puts it aside and rebuilds the database from the job folders"
+            return Finding("warn", "database", f"{one} is not a file", what)
+        mine = found.st_uid == os.geteuid() and found.st_mode & 0o600 != 0o600
+        if not mine and not os.access(one, os.R_OK | os.W_OK):
+            return Finding("fail", "database", f"{one} cannot be written", "make it writable (chown, chmod, chattr -i)")
+    return None
+
+
+def check_quarantine(home: str) -> "Iterator[Finding]":
+    """Is there anything in it that was a job or a session."""
+    folder = os.path.join(home, "quarantine")
+    try:
+        found = sorted(os.listdir(folder))
+    except OSError:
+        return
+    if found:
+        shown = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
+        text = f"{len(found)} folders that could not be read are in {folder}: {shown}"
+        yield Finding("warn", "quarantine", text, "look what is in them; remove those that nobody needs")
 
 
 def _check_rebuilt(home: str) -> "Finding | None":
