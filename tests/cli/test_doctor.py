@@ -55,6 +55,32 @@ def test_a_database_that_this_version_cannot_read_is_found(tmp_path: Path) -> No
     assert (found.level, found.advice) == ("warn", "the next daemon rebuilds it from the job folders")
 
 
+@pytest.mark.parametrize("name", ["bide.db", "bide.db-wal", "bide.db-seal"])
+def test_what_is_no_file_where_the_database_belongs_is_told_of_and_put_aside(alone: Shell, name: str) -> None:
+    job = alone("run", "--bg", "--", "true").stdout.decode().strip()
+    alone("wait", job)
+    alone("daemon", "stop")
+    (alone.home / name).unlink(missing_ok=True)
+    (alone.home / name).mkdir()
+    said = alone("doctor").stdout.decode()
+    assert f"{name} is not a file" in said
+    assert job in alone("show", job).stdout.decode()
+    assert ("rebuilt from 1 job folders" in alone("doctor").stdout.decode()) == (
+        name != "bide.db-wal"
+    )  # all was in the file
+
+
+def test_what_was_put_into_quarantine_is_told_of(alone: Shell) -> None:
+    alone("run", "--", "true")
+    alone("daemon", "stop")
+    (alone.home / "jobs" / "jnone").mkdir()
+    (alone.home / "bide.db").unlink()
+    alone("ls")
+    said = alone("doctor").stdout.decode()
+    assert "1 folders that could not be read" in said
+    assert "jnone" in said
+
+
 def test_a_rebuild_of_the_index_is_told_of(alone: Shell) -> None:
     alone("run", "--", "true")
     alone("daemon", "stop")

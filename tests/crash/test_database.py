@@ -1,7 +1,12 @@
 """The database is deleted, damaged or too new while jobs run: the folders have all that was in it."""
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +14,7 @@ from tests.crash.patience import until
 from tests.crash.place import Json, Place
 from tests.crash.producing import Gate, Producer, Producers, check_all
 from tests.support.databases import edited
+from tests.support.http import Http
 
 from bide.model.errors import BideError
 
@@ -29,6 +35,15 @@ def overwrite(database: Path) -> None:
             file.write(b"\xa5garbage" * (path.stat().st_size // 8 + 1))
 
 
+def empty(database: Path) -> None:
+    os.truncate(database, 0)
+
+
+def replace(database: Path) -> None:
+    """With something else."""
+    database.write_bytes(os.urandom(100_000))
+
+
 def scratch(database: Path) -> None:
     """Somewhere in the middle: it still looks like a database."""
     with database.open("r+b") as file:
@@ -43,6 +58,16 @@ def truncate(database: Path) -> None:
 
 def jobs_of(place: Place) -> list[Json]:
     return place.call("GET", "/v1/jobs", limit=200)["jobs"]
+
+
+def number_of_the_end(place: Place, job: str) -> int:
+    """The number of the event that says that a job ended."""
+    with closing(Http(place.home)) as http:
+        answer = http.raw("GET", f"/v1/events?after=0&job={job}")
+        while line := answer.readline():
+            if line.startswith(b"data: ") and (event := json.loads(line[6:]))["what"] == "ended":
+                return int(event["seq"])
+    raise AssertionError(job)
 
 
 def some_jobs(place: Place, producers: Producers, gate: Gate) -> tuple[list[Producer], list[str]]:
@@ -103,6 +128,44 @@ def test_half_written_folders_are_set_aside_and_the_others_load(place: Place, pr
     check_nothing_lost(place, producers, gate, made, jobs)
     aside = {path.name for path in (place.home / "quarantine").iterdir()}
     assert aside == {"jempty", "jtorn", "jnone", "jcopied"}
+
+
+def test_one_that_another_program_has_open_is_said_to_be_and_left_alone(place: Place) -> None:
+    place.start()
+    job = place.submit(["true"], key="k")
+    place.ends([job])
+    place.kill_daemon()
+    code = f"import sqlite3; c = sqlite3.connect({str(place.home / 'bide.db')!r}); c.execute('BEGIN EXCLUSIVE'); print(); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as browser:
+        assert browser.stdin is not None
+        assert browser.stdout is not None
+        browser.stdout.readline()
+        assert place.world.end_of(place.world.start(place.command)) == 1
+        said = place.world.said.read_text()
+        assert "database_in_use" in said
+        assert f"process {browser.pid} (" in said
+        browser.stdin.close()
+    place.start()
+    assert place.submit(["false"], key="k") == job
+
+
+def test_events_go_on_from_a_greater_number_though_no_job_is_left(place: Place) -> None:
+    place.start()
+    job = place.submit(["true"])
+    place.ends([job])
+    before = number_of_the_end(place, job)
+    place.call("DELETE", f"/v1/jobs/{job}")
+    ruins: list[Ruin] = [delete, empty, replace]
+    for ruin in ruins:
+        place.kill_daemon()
+        ruin(place.home / "bide.db")
+        place.start()
+        job = place.submit(["true"])
+        place.ends([job])
+        after = number_of_the_end(place, job)
+        assert after > before
+        before = after
+        place.call("DELETE", f"/v1/jobs/{job}")
 
 
 def test_a_newer_one_is_refused_and_left_as_it_is(place: Place, producers: Producers, gate: Gate) -> None:

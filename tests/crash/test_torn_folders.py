@@ -91,6 +91,20 @@ def test_a_job_whose_request_is_torn_is_known_by_its_row(place: Place, gate: Gat
 
 
 @pytest.mark.parametrize("tear", TEARS)
+def test_a_job_whose_request_is_torn_is_not_started_again(place: Place, gate: Gate, tear: Tear) -> None:
+    """As after a power cut: neither its keeper nor its program is there."""
+    jobs = begin(place, gate)
+    place.kill_keeper(jobs["running"])
+    gate.open()
+    tear(place.where(jobs["running"]) / "spec")
+    place.start()
+    place.ends([jobs["running"]])
+    job = place.job(jobs["running"])
+    assert job["reason"] == "lost"
+    assert "its folder was damaged" in job["error"]
+
+
+@pytest.mark.parametrize("tear", TEARS)
 def test_a_job_whose_end_is_torn_has_the_end_of_its_row(place: Place, gate: Gate, tear: Tear) -> None:
     jobs = begin(place, gate)
     tear(place.where(jobs["ended"]) / "end")

@@ -33,6 +33,7 @@ _LARGEST = 64 << 20
 """What no file that bide writes here and reads whole comes near."""
 MARKER = "BIDE_JOB"
 UNREADABLE_END = "end.unreadable"
+BOOT_UNKNOWN = "unknown"
 _ENV_COUNT = re.compile(rb"env=[0-9]+")
 
 
@@ -193,13 +194,13 @@ def read_spec(path: str) -> tuple[Job, str] | None:
 
 
 def mend_spec(path: str, job: Job) -> None:
-    """Put a spec in the place of one that cannot be read. It says what the job is, not how to start it, and names no boot.
+    """Put a spec in the place of one that cannot be read. It says what the job is, not how to start it, nor in which boot.
 
     What stood there is kept as `spec.unreadable`.
     """
     with contextlib.suppress(FileNotFoundError):
         os.rename(f"{path}/spec", f"{path}/spec.unreadable")
-    first = f"v=1\0marker={MARKER}={job.id}\0boot=\0job=".encode()
+    first = f"v=1\0marker={MARKER}={job.id}\0boot={BOOT_UNKNOWN}\0job=".encode()
     told.write(f"{path}/spec.tmp", first + jsontext.encode(job_to_json(job)) + b"\0", os.O_CREAT | os.O_TRUNC)
     fd = os.open(f"{path}/spec.tmp", os.O_RDONLY | os.O_CLOEXEC)
     try:

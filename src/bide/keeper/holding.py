@@ -21,10 +21,15 @@ _MARK = b"\0boot=\0"
 def is_held(path: str) -> bool:
     """Whether its job was never let go of."""
     try:
-        with open(os.path.join(path, "spec"), "rb", buffering=0) as file:
-            return _MARK in file.read(_HEAD)
+        fd = os.open(os.path.join(path, "spec"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
+    try:
+        return _MARK in os.read(fd, _HEAD)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
 
 
 def sync(path: str) -> None:

@@ -269,7 +269,7 @@ class Keeping(Moving):
         started = folder.read_started(live.path)
         if spec is None:
             self.give_up(live, Reason.LOST, ends.LOST_FOLDER)
-        elif not spec[1]:
+        elif spec[1] == folder.BOOT_UNKNOWN:
             self.give_up(live, Reason.LOST, ends.LOST_SPEC)
         elif spec[1] != launch.boot_identity():
             self.give_up(live, Reason.LOST, ends.LOST_START if started is None else ends.LOST_BOOT)
