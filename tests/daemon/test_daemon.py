@@ -282,7 +282,7 @@ async def test_a_job_that_uses_bide_starts_the_daemon_outside_its_own_fence(home
         assert homes.daemon_pid(home) == daemon
 
 
-@pytest.mark.parametrize("name", ["bide.sock", "mcp.sock", "notify.sock", "bide.db", "lock", "jobs"])
+@pytest.mark.parametrize("name", ["bide.sock", "mcp.sock", "notify.sock", "lock", "jobs"])
 def test_what_stands_in_the_way_is_said(home: Path, name: str) -> None:
     home.mkdir()
     if name == "jobs":

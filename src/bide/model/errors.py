@@ -244,7 +244,7 @@ class DatabaseInUse(BideError):
     """Another program has the database open."""
 
     code = "database_in_use"
-    sentence = "{who} has {path} open, and only one program at a time can use it; close it there, then try again"
+    sentence = "{holder} has {path} open, and only one program at a time can use it; close it there, then try again"
 
 
 class DatabaseNewer(BideError):

@@ -97,7 +97,7 @@ def fault(error: Exception, path: Path) -> Exception:
     if kind == sqlite3.SQLITE_FULL or (code in _WITHOUT_ROOM and _is_full(path.parent)):
         return DiskFull(home=str(path.parent))
     if kind == sqlite3.SQLITE_BUSY:
-        return DatabaseInUse(who=_holder(path), path=str(path))
+        return DatabaseInUse(holder=_holder(path), path=str(path))
     if kind in _UNUSABLE:
         return _unusable(str(path.parent), str(error))
     if kind == sqlite3.SQLITE_CONSTRAINT:
