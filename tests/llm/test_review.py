@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.cli.shell import Shell
+from tests.llm import verdicts
 from tests.llm.conftest import Fakes
 from tests.mcpserver.clients import Agent, agent, text_of, texts_of
 from tests.support.gates import Gate
@@ -17,38 +18,16 @@ from bide.model.errors import BadRequest
 from bide.model.llm import review
 from bide.model.llm.review import Verdict, Vote
 
+ENDINGS = [
+    *((text, Verdict.APPROVED) for text in verdicts.APPROVED),
+    *((text, Verdict.NOT_APPROVED) for text in verdicts.NOT_APPROVED),
+    *((text, Verdict.CONDITIONAL) for text in verdicts.CONDITIONAL),
+    *((text, Verdict.NONE) for text in verdicts.NONE),
+]
 
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("All good.\n\nAPPROVED", Verdict.APPROVED),
-        ("**APPROVED**", Verdict.APPROVED),
-        ("## Verdict: APPROVED.", Verdict.APPROVED),
-        ("Final verdict: unconditionally approved", Verdict.APPROVED),
-        ("APPROVED with no findings", Verdict.APPROVED),
-        ("I looked at all of it and it is APPROVED.", Verdict.APPROVED),
-        ("Round 1 was\nNOT APPROVED\nNow it is fixed.\nAPPROVED", Verdict.APPROVED),
-        ("You want me to end with APPROVED or NOT APPROVED.\nAPPROVED", Verdict.APPROVED),
-        ("NOT APPROVED\n- a bug", Verdict.NOT_APPROVED),
-        ("- **Not approved**: a bug", Verdict.NOT_APPROVED),
-        ("So this is NOT APPROVED, though most of it could be APPROVED", Verdict.NOT_APPROVED),
-        ("APPROVED\nNOT APPROVED", Verdict.NOT_APPROVED),
-        ("Not yet approved", Verdict.NOT_APPROVED),
-        ("CONDITIONALLY APPROVED", Verdict.CONDITIONAL),
-        ("Conditional: approved", Verdict.CONDITIONAL),
-        ("APPROVED with minor changes", Verdict.CONDITIONAL),
-        ("APPROVED, provided the test is added", Verdict.CONDITIONAL),
-        ("APPROVED once the typo is fixed", Verdict.CONDITIONAL),
-        ("APPROVED - but fix the typo", Verdict.CONDITIONAL),
-        ("APPROVED\n\nConditions: fix the typo", Verdict.CONDITIONAL),
-        ("It can be APPROVED if the test is added", Verdict.CONDITIONAL),
-        ("", Verdict.NONE),
-        ("Looks fine to me", Verdict.NONE),
-        ("I was told to end with APPROVED or NOT APPROVED, and will not.", Verdict.NONE),
-        ("It was disapproved; an unapproved change", Verdict.NONE),
-    ],
-)
-def test_252_a_verdict_is_read_from_a_reviewers_words(text: str, verdict: Verdict) -> None:
+
+@pytest.mark.parametrize(("text", "verdict"), ENDINGS)
+def test_252_a_verdict_is_a_whole_line_and_approval_the_last_word(text: str, verdict: Verdict) -> None:
     assert review.verdict_of(text) is verdict
 
 

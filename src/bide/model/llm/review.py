@@ -19,21 +19,32 @@ REVIEWERS = ("claude", "codex", "gemini")
 ROUNDS = 3
 """After so many, somebody has to decide who is not an LLM."""
 ENDING = "End with APPROVED or NOT APPROVED with findings."
-_OWN_WORDS = re.compile(r"\bAPPROVED\W+(?:or|/)\W+NOT APPROVED\b|\bNOT APPROVED\W+(?:or|/)\W+APPROVED\b", re.IGNORECASE)
-_LINE = re.compile(
-    r"^[\W_]*(?:(?:my |the )?(?:final |overall )?(?:verdict|decision|status|result|review)\W+(?:is\W+)?)?"
-    r"(?P<how>(?:un)?conditional(?:ly)?\W+)?(?P<no>(?:not|never|not yet)\W+)?approved\b(?P<rest>.*)$",
+_BOTH = re.compile(
+    r"\bAPPROVED\W+(?:or|and|/|\|)\W+NOT APPROVED\b|\bNOT APPROVED\W+(?:or|and|/|\|)\W+APPROVED\b", re.IGNORECASE
+)
+"""The two words as a choice: the question, not an answer."""
+_LABEL = r"(?:(?:my|the|our)\s+)?(?:(?:final|overall|review)\s+)*(?:verdict|decision|conclusion|recommendation|result|status|review)"
+_ASKED = re.compile(rf"(?:^|\b){_LABEL}\W*$", re.IGNORECASE)
+"""How a line ends after which a verdict stands alone."""
+_NO = re.compile(
+    rf"^(?:(?:[-*+]|\d+[.)])\s+)?[#*_\s❌🚫⛔🔴]*(?:{_LABEL}[\s*_:=—\u2013-]+)?(?:is\s+)?[*_❌🚫⛔🔴\s]*not\s+(?:yet\s+)?approved\b",
     re.IGNORECASE,
 )
-_WITHIN = re.compile(r"\b(?P<no>NOT\s+(?:YET\s+)?)?APPROVED\b")
-_CONDITION = re.compile(
-    r"\b(?:if|once|when|after|provided|providing|assuming|unless|until|except|but|pending|conditional(?:ly)?|conditions?|subject to"
-    r"|as long as|with (?!no\b|out\b)|must|should|needs?|first|however|contingent)\b",
+_YES = re.compile(
+    rf"^(?P<item>(?:[-*+]|\d+[.)])\s+)?[#*_\s✅✔\ufe0f☑🟢]*(?P<label>{_LABEL}[\s*_:=—\u2013-]+)?(?:is\s+)?[*_✅✔\ufe0f☑🟢\s]*"
+    r"(?P<how>(?:un)?conditional(?:ly)?\W+)?approved(?!_*[a-z0-9])(?P<rest>.*)$",
     re.IGNORECASE,
 )
-_LATER = re.compile(
-    r"\b(?:on (?:the )?conditions?|conditions?:|must be fixed|before (?:you )?merg|provided that)", re.IGNORECASE
+_NO_MORE = re.compile(
+    r"^[\s*_.!,;:()—\u2013✅✔\ufe0f☑👍🎉🚀🟢-]*(?:unconditional(?:ly)?|as[ -]is|without reservations?"
+    r"|(?:with(?:out|\s+no|\s+zero)|no|zero|0)\s+(?:(?:any|further|blocking|open|remaining|more|additional)\s+)*"
+    r"(?:findings?|conditions?|issues?|comments?|concerns?|objections?|remarks?|changes?)"
+    r"(?:\s+(?:found|needed|required|remaining|requested|necessary))?)?[\s*_.!()✅✔\ufe0f☑👍🎉🚀🟢-]*$",
+    re.IGNORECASE,
 )
+"""What may follow the word on its line: nothing, or that there is nothing more."""
+_RULE = re.compile(r"^\s*(?:[-*_=]\s*){3,}$")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 
 class Verdict(StrEnum):
@@ -65,23 +76,46 @@ class Vote:
 
 
 def verdict_of(text: str) -> Verdict:
-    """The verdict in a reviewer's words: the last line that is one; else whatever of it stands within a line."""
-    lines = [_OWN_WORDS.sub("", line) for line in text.splitlines()]
+    """Return the verdict in a reviewer's words: the last line that is one, as a whole.
+
+    A sentence that has the word in it is no verdict, nor is a quotation, an entry of a list, or a line of code. Approval is
+    the last word: who goes on after it has a condition. Where in doubt, nothing is approved.
+    """
+    lines = _spoken(text)
     for at in reversed(range(len(lines))):
-        found = _LINE.match(lines[at])
-        if found is not None:
-            if found["no"]:
-                return Verdict.NOT_APPROVED
-            how = (found["how"] or "").lower()
-            later = "\n".join(lines[at + 1 :])
-            conditional = how.startswith("cond") or _CONDITION.search(found["rest"]) or _LATER.search(later)
-            return Verdict.CONDITIONAL if conditional else Verdict.APPROVED
-    within = [(found, line) for line in lines for found in _WITHIN.finditer(line)]
-    if any(found["no"] for found, _ in within):
-        return Verdict.NOT_APPROVED
-    if not within:
+        found = _verdict_of_line(lines[at], lines[at - 1] if at else "")
+        if found is Verdict.APPROVED and at + 1 < len(lines):
+            return Verdict.CONDITIONAL
+        if found is not Verdict.NONE:
+            return found
+    return Verdict.NONE
+
+
+def _spoken(text: str) -> list[str]:
+    """Return the lines that are neither empty nor code nor a ruler."""
+    found: list[str] = []
+    fenced = False
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            fenced = not fenced
+            found.append("(code)")
+        elif not fenced and line.strip() and not _RULE.match(line):
+            found.append(line.strip())
+    return found
+
+
+def _verdict_of_line(line: str, before: str) -> Verdict:
+    if _BOTH.search(line):
         return Verdict.NONE
-    return Verdict.CONDITIONAL if any(_CONDITION.search(line) for _, line in within) else Verdict.APPROVED
+    if _NO.match(line):
+        return Verdict.NOT_APPROVED
+    found = _YES.match(line)
+    if found is None or (found["item"] and not found["label"]):
+        return Verdict.NONE
+    if before.endswith(":") and not (found["label"] or _ASKED.search(before)):
+        return Verdict.NONE  # somebody else's word, or an example
+    conditional = (found["how"] or "").lower().startswith("cond") or not _NO_MORE.match(found["rest"])
+    return Verdict.CONDITIONAL if conditional else Verdict.APPROVED
 
 
 def vote(cli: str, job: str, *, status: str, fault: str, text: str, error: str) -> Vote:
