@@ -212,12 +212,20 @@ async def test_without_cgroups_memory_is_sampled_and_the_answer_says_so(local: J
 
 @pytest.mark.usefixtures("no_groups")
 async def test_without_cgroups_processes_are_sampled_and_cpu_is_not_limited(local: Jobs) -> None:
-    script = "for i in 1 2 3 4 5 6; do sleep 1000 & done; wait"
+    script = "trap 'echo told; exit' TERM; for i in 1 2 3 4 5 6; do sleep 1000 & done; wait"
     ran = await local.run(script, limits=Limits(pids=4, cpus=0.5), deadline=LONG)
     end = ended(ran.job).end
     assert enforced(ran.job) == {"pids": "sampled", "cpu": "none"}
-    assert (end.reason, end.by) == (Reason.KILLED, "pids limit")
-    assert end.survivors == ()
+    assert (end.reason, end.by, end.signal) == (Reason.KILLED, "pids limit", signal.SIGKILL)
+    assert (end.survivors, end.out.size) == ((), 0)
+
+
+@pytest.mark.usefixtures("no_groups")
+async def test_a_sampled_limit_holds_in_the_grace_of_a_job_that_is_told_to_end(local: Jobs) -> None:
+    script = "trap 'for i in 1 2 3 4 5 6; do sleep 1000 & done' TERM; while :; do sleep 0.05; done"
+    limits = Limits(pids=4, timeout=timedelta(seconds=0.2), grace=timedelta(seconds=1000))
+    end = ended((await local.run(script, limits=limits, deadline=LONG)).job).end
+    assert (end.reason, end.signal, end.survivors) == (Reason.TIMED_OUT, signal.SIGKILL, ())
 
 
 async def test_no_limit_on_address_space_is_ever_set(local: Jobs) -> None:
