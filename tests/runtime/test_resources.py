@@ -149,6 +149,29 @@ async def test_a_running_job_that_has_left_a_group_says_which_limits_are_loose(j
     assert (await end_of(jobs, job)).end.escaped == ("cpu",)
 
 
+@pytest.mark.root
+@needs_v1
+async def test_a_group_that_a_job_made_in_its_own_goes_with_it(local: Jobs) -> None:
+    base = hierarchy.v1_bases()["pids"].path
+    own = f"g={base}$(sed -n 's/^[0-9]*:pids://p' /proc/self/cgroup)"
+    ran = await local.run(f"{own}; mkdir -p $g/a/b && echo $g", limits=Limits(pids=50))
+    assert ran.out is not None
+    group = Path(ran.out.data.decode().strip())
+    assert group.name == ran.job.id
+    await eventually(lambda: not group.exists())
+
+
+@needs_cgroups
+async def test_a_limit_that_the_kernel_refuses_is_named_where_limits_are_required(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("limits.required = true\n")
+    async with homes.local(home) as jobs:
+        with pytest.raises(
+            LimitsUnavailable, match=r"\(the kernel refuses 1000000000: Invalid argument\).*another value"
+        ):
+            await jobs.run("true", limits=Limits(cpus=1e9))
+
+
 @needs_cgroups
 async def test_a_job_that_stays_in_its_groups_is_not_said_to_have_left(jobs: Jobs) -> None:
     script = "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.2 & sleep 0.3; true); done"
