@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.support import bounds, homes, processes
+from tests.support.freezer import ROOT as FREEZERS
+from tests.support.freezer import Freezer
 from tests.support.gates import Gate
 
 import bide
@@ -107,6 +109,16 @@ async def jobs(request: pytest.FixtureRequest, home: Path) -> AsyncIterator[Jobs
 def gate(tmp_path: Path) -> Iterator[Gate]:
     """What a job waits at until the test opens it."""
     found = Gate(tmp_path / "gate")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def freezer() -> Iterator[Freezer]:
+    """Makes processes that not even KILL ends; only for tests marked root."""
+    if not (FREEZERS / "tasks").exists():
+        pytest.skip("no cgroup v1 freezer is mounted here")
+    found = Freezer()
     yield found
     found.close()
 

@@ -7,8 +7,10 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from tests.cli.shell import Shell
 from tests.support import processes
+from tests.support.freezer import Freezer
 
 from bide.cli.main import main
 from bide.client.start import try_connect
@@ -52,9 +54,20 @@ def test_a_stop_leaves_jobs_running_and_says_how_many(alone: Shell, tmp_path: Pa
 
 def test_a_stop_can_kill(alone: Shell) -> None:
     job = alone.background("sleep 60")
-    assert alone.json("daemon", "stop", "--kill") == {"stopped": True, "running": 1, "killed": True}
+    assert alone.json("daemon", "stop", "--kill") == {"stopped": True, "running": 1, "killed": True, "unverified": []}
     assert processes.of_folder(alone.home) == {}
     assert alone.json("show", job)["reason"] == "killed"
+
+
+@pytest.mark.root
+def test_a_stop_that_kills_says_what_survives(alone: Shell, freezer: Freezer) -> None:
+    with alone.started("run", "--name", "s", "-c", "setsid sleep 1000 & echo $!; wait") as running:
+        assert running.stdout is not None
+        pid = int(running.stdout.readline())
+        job = alone.json("show", "s")["id"]
+        freezer.freeze(pid)
+        done = alone("daemon", "stop", "--kill")
+    assert (done.returncode, done.stdout.decode()) == (1, f"stopped; 1 job killed\n{job} still has {pid} (sleep)\n")
 
 
 def test_jobs_without_a_daemon_can_be_killed_as_well(alone: Shell) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -117,6 +118,30 @@ def test_a_home_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
 def test_a_home_of_somebody_else_fails(tmp_path: Path) -> None:
     os.chown(tmp_path, 1234, 1234)
     assert home_checks.check_home(str(tmp_path)).level == "fail"
+
+
+@pytest.mark.root
+def test_a_file_of_somebody_else_in_the_home_fails(tmp_path: Path) -> None:
+    (tmp_path / "daemon.log").touch()
+    os.chown(tmp_path / "daemon.log", 1234, 1234)
+    found = home_checks.check_home(str(tmp_path))
+    assert (found.level, found.text) == ("fail", f"another user owns files in {tmp_path}: daemon.log")
+    assert found.advice == f"as root: chown -R {os.geteuid()} {tmp_path}"
+
+
+@pytest.mark.root
+def test_root_is_told_whose_home_it_is_also_while_a_daemon_serves_it(alone: Shell) -> None:
+    alone.home.mkdir(mode=0o700)
+    os.chown(alone.home, 65534, 65534)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(alone.home / "bide.sock"))
+        listening.listen()
+        done = alone("ls")
+        daemon = next(check for check in alone.json("doctor")["checks"] if check["check"] == "daemon")
+    assert done.returncode == 99
+    assert b"it belongs to uid 65534" in done.stderr
+    assert (daemon["level"], "it belongs to uid 65534" in daemon["text"]) == ("fail", True)
+    assert [entry.name for entry in alone.home.iterdir()] == ["bide.sock"]
 
 
 def test_the_folder_above_a_missing_home_is_looked_at() -> None:

@@ -134,29 +134,14 @@ def test_a_person_outside_of_jobs_may_do_everything(bide: Shell) -> None:
 
 def test_an_mcp_client_within_a_job_has_its_owner(bide: Shell, tmp_path: Path) -> None:
     job = victim(bide)
-    said: list[dict[str, Any]] = [
-        {
-            "id": 1,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "t", "version": "1"},
-            },
-        },
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": {"name": "jobs", "arguments": {"scope": "all"}}},
-        {"id": 3, "method": "tools/call", "params": {"name": "kill", "arguments": {"jobs": [job]}}},
-        {"id": 4, "method": "tools/call", "params": {"name": "run", "arguments": {"command": "echo $BIDE_OWNER"}}},
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("jobs", {"scope": "all"}),
+        ("kill", {"jobs": [job]}),
+        ("run", {"command": "echo $BIDE_OWNER"}),
     ]
-    frames = tmp_path / "frames"
-    frames.write_text("".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in said))
 
     def answers(options: str) -> dict[int, Any]:
-        status, output = within(bide, f"env -u BIDE_OWNER BIDE mcp --scope all {options} < {frames}")
-        assert status == 0, output
-        found = [json.loads(line) for line in output.splitlines()]
-        return {one["id"]: one["result"] for one in found if "id" in one}
+        return mcp(bide, f"--scope all {options}", tmp_path / "frames", calls)
 
     own = answers("")
     assert job not in json.dumps(own[2])
@@ -166,3 +151,56 @@ def test_an_mcp_client_within_a_job_has_its_owner(bide: Shell, tmp_path: Path) -
     assert all("a job acts for its own owner alone" in json.dumps(other[id_]) for id_ in (3, 4))
     assert runs(bide, job)
     assert bide("kill", job).returncode == 0
+
+
+def test_for_mcp_tools_within_a_job_what_is_anothers_is_not_found(bide: Shell, tmp_path: Path) -> None:
+    job, session = victim(bide), bide.json("session", "start", "--owner", "a")["session"]["id"]
+    ours = bide.background("sleep 1000", "--owner", "b", "--name", "mine")
+    done = bide.background("true", "--owner", "b")
+    bide("wait", done)
+    found = mcp(
+        bide,
+        "--tools job,process,sessions,llm",
+        tmp_path / "frames",
+        [
+            ("job", {"cancel": [job, "mine"]}),
+            ("job", {"poll": [job, done]}),
+            *((f"process.{name}", {"process_id": job}) for name in ("kill", "logs", "monitor")),
+            ("endSession", {"sessionId": session}),
+            ("llm_job_cancel", {"jobId": job}),
+            ("llm_request_result", {"correlationId": job}),
+        ],
+    )
+    outcomes = found[2]["structuredContent"]["cancelled"]
+    assert [one["status"] for one in outcomes] == ["not_found", "cancelled"]
+    assert [one["id"] for one in found[3]["structuredContent"]["jobs"]] == [done]
+    assert [found[id_]["structuredContent"]["error"]["type"] for id_ in (4, 5, 6)] == ["ProcessNotFound"] * 3
+    assert f"Session not found: {session}" in json.dumps(found[7])
+    assert "Job not found" in json.dumps(found[8])
+    assert f"no request of yours is known as '{job}'" in json.dumps(found[9])
+    assert bide("wait", ours).returncode == 128 + signal.SIGTERM
+    assert runs(bide, job)
+    bide("kill", job)
+    bide("session", "end", session)
+
+
+def mcp(shell: Shell, options: str, frames: Path, calls: list[tuple[str, dict[str, Any]]]) -> dict[int, Any]:
+    """What these calls of tools are answered within a job of owner b; the first has the id 2."""
+    client = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
+    said: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        *(
+            {"id": 2 + place, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+            for place, (name, arguments) in enumerate(calls)
+        ),
+    ]
+    frames.write_text("".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in said))
+    status, output = within(shell, f"env -u BIDE_OWNER BIDE mcp {options} < {frames}")
+    assert status == 0, output
+    found = [json.loads(line) for line in output.splitlines()]
+    return {one["id"]: one["result"] for one in found if "id" in one}

@@ -1,9 +1,11 @@
 """Input, keys, signals and kills."""
 
 import json
+import signal
 
 import pytest
-from tests.cli.shell import Shell
+from tests.cli.shell import PATIENCE, Shell
+from tests.support.freezer import Freezer
 
 
 @pytest.fixture
@@ -144,3 +146,21 @@ def test_who_killed_is_on_record(bide: Shell) -> None:
     job = bide.background("sleep 60")
     bide("kill", job, BIDE_OWNER="agent-3")
     assert bide.json("show", job)["by"] == "agent-3"
+
+
+@pytest.mark.root
+def test_what_survives_a_kill_is_named_by_whoever_waits(alone: Shell, freezer: Freezer) -> None:
+    with alone.started("run", "--name", "s", "-c", "setsid sleep 1000 & echo $!; wait") as running:
+        assert running.stdout is not None
+        pid = int(running.stdout.readline())
+        freezer.freeze(pid)
+        killed = alone("kill", "--signal", "KILL", "s")
+        assert killed.returncode == 1
+        assert running.wait(PATIENCE) == 128 + signal.SIGKILL
+        assert running.stderr is not None
+        assert f"not everything of it ended: {pid} (sleep)\n" in running.stderr.read().decode()
+    named = f"(s): not everything of it ended: {pid} (sleep)\n"
+    assert named in alone("wait", "s").stdout.decode()
+    freezer.thaw()
+    alone("kill", "s")
+    assert "not everything" not in alone("wait", "s").stdout.decode()

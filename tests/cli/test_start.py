@@ -98,6 +98,17 @@ def test_a_home_on_a_file_system_that_is_read_only_is_said(small_disk: Path) -> 
         start.prepare_home(str(small_disk))
 
 
+@pytest.mark.root
+def test_nothing_is_made_in_a_home_of_another_user(instead: Path, home: Path) -> None:
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    write(instead, """echo '{"ready": true}'""")
+    for use in (start.prepare_home, start.ensure_daemon, start.try_connect):
+        with pytest.raises(HomeUnusable, match="it belongs to uid 65534"):
+            use(str(home))
+    assert list(home.iterdir()) == []
+
+
 def test_inside_a_job_the_keeper_is_asked(
     instead: Path, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,6 +155,35 @@ def test_a_home_without_groups_leaves_no_folder(homes: tuple[Groups, Groups]) ->
     assert not parent.exists()
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("limits", [Limits(cpus=1e9), Limits(pids=99_999_999_999)])
+def test_a_value_that_the_kernel_refuses_is_named_and_leaves_no_group(
+    homes: tuple[Groups, Groups], limits: Limits
+) -> None:
+    home = homes[0]
+    (name,) = ("cpu",) if limits.cpus else ("pids",)
+    base = home.place().bases.get(name)
+    if base is None:
+        pytest.skip(f"no group with a limit of {name} can be made here")
+    made = home.make("j1", limits)
+    assert made.enforced == {name: "none" if name == "cpu" else "sampled"}
+    assert made.orders == {}
+    assert made.refused == {name: f"the kernel refuses {limits.cpus or limits.pids:.15g}: Invalid argument"}
+    assert not Path(base.path, "j1").exists()
+
+
+@pytest.mark.root
+def test_a_group_goes_with_the_empty_groups_that_its_job_made_in_it(homes: tuple[Groups, Groups]) -> None:
+    home = homes[0]
+    for job in ("j1", "j2"):
+        home.make(job, LIMITED)
+        (group(home, job) / "a" / "b").mkdir(parents=True)
+    home.remove("j1")
+    assert not group(home, "j1").exists()
+    home.sweep(set())
+    assert not group(home, "j2").exists()
+
+
 def test_a_group_is_found_below_what_a_container_has_mounted() -> None:
     mount = Mount(2, "/sys/fs/cgroup", "/docker/c1", (), read_only=False)
     inside = mount.at("/docker/c1/app")

@@ -13,7 +13,7 @@ from bide.api import Jobs
 from bide.mcpserver import spelling
 from bide.mcpserver.toolsets.process.errors import TYPES, failure_of
 from bide.mcpserver.toolsets.process.words import entry, failure_of_job, state_of
-from bide.model.errors import DiskFull, InternalError, QueueFull
+from bide.model.errors import DiskFull, InternalError, NotAllowed, QueueFull
 from bide.model.job import Job, JobId, Spec
 from bide.model.phase import End, Ended, Phase, Queued, Reason, Running
 
@@ -154,6 +154,7 @@ async def test_173_175_178_what_cannot_be_meant_is_refused_in_this_vocabulary_by
     [
         (QueueFull(waiting="3"), "ResourceExhausted"),
         (DiskFull(home="/x"), "ResourceExhausted"),
+        (NotAllowed(what="x", job="j", owner="b"), "PermissionDenied"),
         (InternalError(detail="x"), "ServiceUnavailable"),
     ],
 )

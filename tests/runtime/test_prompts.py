@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -12,6 +13,7 @@ from tests.support.gates import Gate
 import bide
 from bide.api import Jobs
 from bide.model.errors import BadRequest, QuestionClosed
+from bide.model.phase import Running
 from bide.model.question import Posed, Question, State, Via
 from bide.model.until import Until
 
@@ -96,3 +98,12 @@ async def test_the_answer_to_a_secret_that_was_lost_with_a_runtime_is_asked_for_
                 assert (await jobs.wait([job], until=Until(question=()))).met == "question"
                 await jobs.questions.answer(posed.id, "s3cret", via=Via.PERSON)
     assert [one.value for one in found] == ["s3cret"]
+
+
+async def test_a_job_that_wrote_nothing_asks_since_its_start(jobs: Jobs) -> None:
+    posed = await prompted(jobs, "read -r line; read -r line")
+    job = await jobs.get(posed.job)
+    assert isinstance(job.phase, Running)
+    assert posed.posed_at >= job.phase.started_at
+    assert posed.posed_at <= datetime.now(UTC)
+    await jobs.kill(posed.job)

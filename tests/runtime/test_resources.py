@@ -149,6 +149,29 @@ async def test_a_running_job_that_has_left_a_group_says_which_limits_are_loose(j
     assert (await end_of(jobs, job)).end.escaped == ("cpu",)
 
 
+@pytest.mark.root
+@needs_v1
+async def test_a_group_that_a_job_made_in_its_own_goes_with_it(local: Jobs) -> None:
+    base = hierarchy.v1_bases()["pids"].path
+    own = f"g={base}$(sed -n 's/^[0-9]*:pids://p' /proc/self/cgroup)"
+    ran = await local.run(f"{own}; mkdir -p $g/a/b && echo $g", limits=Limits(pids=50))
+    assert ran.out is not None
+    group = Path(ran.out.data.decode().strip())
+    assert group.name == ran.job.id
+    await eventually(lambda: not group.exists())
+
+
+@needs_cgroups
+async def test_a_limit_that_the_kernel_refuses_is_named_where_limits_are_required(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("limits.required = true\n")
+    async with homes.local(home) as jobs:
+        with pytest.raises(
+            LimitsUnavailable, match=r"\(the kernel refuses 1000000000: Invalid argument\).*another value"
+        ):
+            await jobs.run("true", limits=Limits(cpus=1e9))
+
+
 @needs_cgroups
 async def test_a_job_that_stays_in_its_groups_is_not_said_to_have_left(jobs: Jobs) -> None:
     script = "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.2 & sleep 0.3; true); done"
@@ -196,6 +219,7 @@ async def test_a_queued_job_whose_group_cannot_be_made_again_is_sampled(
         end = (await end_of(jobs, second.id)).end
         assert end.reason is Reason.OOM
         assert (await jobs.get(second.id)).enforced == {"memory": "sampled", "pids": "sampled"}
+        jobs.core.keeping.groups.sweep(set())
 
 
 @pytest.mark.usefixtures("no_groups")
@@ -212,12 +236,20 @@ async def test_without_cgroups_memory_is_sampled_and_the_answer_says_so(local: J
 
 @pytest.mark.usefixtures("no_groups")
 async def test_without_cgroups_processes_are_sampled_and_cpu_is_not_limited(local: Jobs) -> None:
-    script = "for i in 1 2 3 4 5 6; do sleep 1000 & done; wait"
+    script = "trap 'echo told; exit' TERM; for i in 1 2 3 4 5 6; do sleep 1000 & done; wait"
     ran = await local.run(script, limits=Limits(pids=4, cpus=0.5), deadline=LONG)
     end = ended(ran.job).end
     assert enforced(ran.job) == {"pids": "sampled", "cpu": "none"}
-    assert (end.reason, end.by) == (Reason.KILLED, "pids limit")
-    assert end.survivors == ()
+    assert (end.reason, end.by, end.signal) == (Reason.KILLED, "pids limit", signal.SIGKILL)
+    assert (end.survivors, end.out.size) == ((), 0)
+
+
+@pytest.mark.usefixtures("no_groups")
+async def test_a_sampled_limit_holds_in_the_grace_of_a_job_that_is_told_to_end(local: Jobs) -> None:
+    script = "trap 'for i in 1 2 3 4 5 6; do sleep 1000 & done' TERM; while :; do sleep 0.05; done"
+    limits = Limits(pids=4, timeout=timedelta(seconds=0.2), grace=timedelta(seconds=1000))
+    end = ended((await local.run(script, limits=limits, deadline=LONG)).job).end
+    assert (end.reason, end.signal, end.survivors) == (Reason.TIMED_OUT, signal.SIGKILL, ())
 
 
 async def test_no_limit_on_address_space_is_ever_set(local: Jobs) -> None:

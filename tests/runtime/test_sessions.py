@@ -186,6 +186,15 @@ async def test_ending_kills_what_runs_and_leaves_what_ended(jobs: Jobs, gate: Ga
     assert not (home / "sessions" / "s").exists()
 
 
+async def test_ending_names_the_ended_jobs_whose_descendants_still_run(jobs: Jobs) -> None:
+    await jobs.sessions.start("s")
+    await jobs.run("true", session="s")
+    left = (await jobs.run("setsid sleep 1000 >/dev/null 2>&1 & exit 0", session="s")).job.id
+    answer = await jobs.sessions.end("s")
+    assert (answer.killed, answer.unverified, answer.session.running) == ((), (left,), 0)
+    assert (await jobs.kill(left)).verified_empty
+
+
 async def test_ending_ends_what_was_started_in_the_first_instant(local: Jobs) -> None:
     """Some of these jobs are asked for in the millisecond in which their session began."""
     for number in range(60):

@@ -1,8 +1,8 @@
 """Look after the daemon. Commands start it by themselves when it is needed.
 
 Jobs do not depend on it: 'stop' leaves them running, and the next daemon takes
-them up. 'stop --kill' ends them first. 'status' starts nothing; its exit status
-is 3 when no daemon runs.
+them up. 'stop --kill' ends them first; its exit status is 1 if something survives.
+'status' starts nothing; its exit status is 3 when no daemon runs.
 """
 
 import os
@@ -18,6 +18,7 @@ from bide.client.http1 import request
 from bide.client.patience import Gone
 from bide.client.start import SOCKET, daemon_pid, lock_pid, try_connect
 from bide.model.errors import DaemonUnavailable
+from bide.model.words import processes
 from bide.version import VERSION
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bide.client.blocking import Link
     from bide.client.http1 import Json
 
+SURVIVED = 1
 STOP_SECONDS = 30.0
 ANSWER_SECONDS = 5.0
 _LOOK_SECONDS = 0.02
@@ -127,14 +129,17 @@ def _start(args: "Namespace", link: "Link") -> int:
 
 @to_the_end
 def _stop(args: "Namespace", link: "Link") -> int:
-    stopped = stop(link, kill=args.kill)
+    left: list[Json] = []
+    stopped = stop(link, kill=args.kill, left=left)
     if args.json:
-        print_json({"stopped": stopped is not None, "running": stopped, "killed": args.kill})
+        print_json({"stopped": stopped is not None, "running": stopped, "killed": args.kill, "unverified": left})
     elif stopped is None:
         print(f"no daemon runs for {link.home}")
     else:
         print(f"stopped; {_fate(stopped, killed=args.kill)}")
-    return 0
+        for one in left:
+            print(f"{one['job']} still has {processes(one['survivors']) or 'processes'}")
+    return SURVIVED if left else 0
 
 
 def _fate(running: int, *, killed: bool) -> str:
@@ -149,10 +154,10 @@ def _jobs(count: int) -> str:
     return f"{count} job{'' if count == 1 else 's'}"
 
 
-def stop(link: "Link", *, kill: bool) -> int | None:
+def stop(link: "Link", *, kill: bool, left: "list[Json] | None" = None) -> int | None:
     """Stop the daemon and return when its process is gone: how many jobs were running, or None if there was no daemon.
 
-    To kill jobs that run without a daemon, one is started first.
+    To kill jobs that run without a daemon, one is started first. Killed jobs of which something survives are added to `left`.
     """
     found = info(link)
     if found is None:
@@ -166,7 +171,9 @@ def stop(link: "Link", *, kill: bool) -> int | None:
         while not exchange.receive():
             pass
         exchange.close()
-        exchange.answer.json()
+        answer = exchange.answer.json()
+        if left is not None:
+            left += answer.get("unverified", ())
     except Gone:
         pass
     _await_end(link, process, found["pid"])

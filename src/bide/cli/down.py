@@ -6,7 +6,7 @@ Those that depend on others go first. The exit status is 1 if something survives
 from bide.cli.projects import check_names, configure_file, newest, project_of
 from bide.cli.terminal import print_json, to_the_end
 from bide.client.http1 import quote
-from bide.model.words import ended_how
+from bide.model.words import ended_how, processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,5 +65,4 @@ def stopped_how(told: "Json") -> str:
         return "was not running"
     if told["verified_empty"]:
         return f"stopped; {job['id']} {ended_how(job)}, nothing of it is left"
-    left = ", ".join(f"{process['pid']} ({process['command']})" for process in told["survivors"])
-    return f"did not stop; {job['id']} still has {left or 'processes'}"
+    return f"did not stop; {job['id']} still has {processes(told['survivors']) or 'processes'}"

@@ -212,10 +212,12 @@ class Foreground:
         job = self._follower.job
         self._sinks.finish()
         if job["reason"] != "exited" or job.get("missing_bytes", 0) != 0:
-            from bide.model.words import ended_how, missing  # noqa: PLC0415 - an ordinary end does not pay for it
+            from bide.model.words import ended_how, missing, outlived  # noqa: PLC0415 - an ordinary end does not pay for it
 
             if job["reason"] != "exited":
                 self._say(f"job {self._id} {ended_how(job)}")
+            if left := outlived(job):
+                self._say(f"job {self._id}: {left}")
             if missing(job):
                 self._say(f"job {self._id}: {missing(job)}")
         return int(job["status"])

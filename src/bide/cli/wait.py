@@ -15,7 +15,7 @@ from bide.cli.units import parse_duration, parse_ms, parse_whole
 from bide.client.patience import Gone, Patience
 from bide.model.errors import DaemonUnavailable
 from bide.model.units import show_duration
-from bide.model.words import called, ended_how, how_to_answer, short_status
+from bide.model.words import called, ended_how, how_to_answer, outlived, short_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,6 +133,8 @@ def _tell(args: "Namespace", waited: "Json") -> None:
         if job["phase"] == "ended":
             ran = "" if job["reason"] == "lost" else f", ran {show_duration(job['duration_ms'] or 0)}"
             print(f"{called(job)} {ended_how(job)}{ran}")
+            if left := outlived(job):
+                print(f"{called(job)}: {left}")
     if _has_condition(args):
         complain("the jobs ended before the condition was met")
 

@@ -31,7 +31,8 @@ _ABSENT = (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR)
 
 
 def try_connect(home: str, name: str = SOCKET) -> _socket.socket | None:
-    """A connection to a socket of the home's daemon, or None if there is no daemon."""
+    """A connection to a socket of the home's daemon, or None if there is no daemon. Raises HomeUnusable if it is not ours."""
+    check_owner(home)
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         _connect(sock, home, name)
@@ -77,14 +78,25 @@ def daemon_pid(home: str) -> int | None:
         return None
 
 
+def check_owner(home: str) -> None:
+    """Raise HomeUnusable if the home is another user's. One that is missing or out of reach passes."""
+    try:
+        uid = os.stat(home).st_uid
+    except OSError:
+        return
+    if uid != os.geteuid():
+        raise HomeUnusable(home=home, detail=f"it belongs to uid {uid}")
+
+
 def prepare_home(home: str) -> None:
-    """Make the home, with mode 0700, if it is not there."""
+    """Make the home, with mode 0700, if it is not there. Makes nothing in a home of another user, also as root."""
     try:
         os.makedirs(os.path.dirname(home), exist_ok=True)
         os.mkdir(home, 0o700)
     except FileExistsError:
         if not os.path.isdir(home):
             raise HomeUnusable(home=home, detail="it is not a folder") from None
+        check_owner(home)
     except OSError as error:
         raise of_os_error(error, home) or HomeUnusable(home=home, detail=error.strerror or str(error)) from error
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):

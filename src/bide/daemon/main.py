@@ -19,7 +19,7 @@ from typing import Any
 import anyio
 
 from bide import config, stalls
-from bide.api import Filter
+from bide.api import Filter, Killed
 from bide.client.start import MCP_SOCKET, SOCKET
 from bide.daemon.mcpdoor import McpSocket
 from bide.daemon.sockets import SocketGuard
@@ -274,9 +274,18 @@ async def _active(jobs: LocalJobs) -> AsyncIterator[str]:
                 break
 
 
-async def _kill_all(jobs: LocalJobs) -> None:
+async def _kill_all(jobs: LocalJobs) -> list[Killed]:
+    """Kill every active job; return the answers for those of which something is left."""
     jobs.core.queue.close()
+    left: list[Killed] = []
+
+    async def kill(job: str) -> None:
+        killed = await jobs.kill(job, grace=timedelta(seconds=5), by="daemon stop --kill")
+        if not killed.verified_empty:
+            left.append(killed)
+
     ids = [job async for job in _active(jobs)]
     async with anyio.create_task_group() as group:
         for job in ids:
-            group.start_soon(lambda job=job: jobs.kill(job, grace=timedelta(seconds=5), by="daemon stop --kill"))
+            group.start_soon(kill, job)
+    return left

@@ -29,6 +29,8 @@ class Group:
 
     enforced: dict[str, str] = field(default_factory=dict[str, str])
     orders: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+    """Of each limit that could not be set although there is a place for it: the value, and what the kernel said."""
 
 
 ORDERS = ("join", "remove", "inside", "loose", "cg_oom", "cg_peak", "cg_event")
@@ -102,11 +104,14 @@ class Groups:
         for name, value in _values(limits):
             base = place.bases.get(name)
             group.enforced[name] = place.enforced(name)
+            if base is None:
+                continue
             try:
-                if base is not None:
-                    _limit(group, base, name, job, value)
-            except OSError:
+                _limit(group, base, name, job, value)
+            except OSError as error:
                 group.enforced[name] = FALLBACK[name]
+                group.refused[name] = f"the kernel refuses {value:.15g}: {error.strerror or error}"
+                _drop(group, base, job)
         _stay_inside(group, place, job)
         self._made.add(job)
         return group
@@ -124,8 +129,7 @@ class Groups:
         self._made.discard(job)
         if self._place is not None:
             for base in self._place.bases.values():
-                with contextlib.suppress(OSError):
-                    os.rmdir(f"{base.path}/{job}")
+                hierarchy.remove(f"{base.path}/{job}")
 
     def sweep(self, active: set[str]) -> None:
         """Remove the empty groups of this home that no active job has; one still in use cannot be removed and stays."""
@@ -133,8 +137,7 @@ class Groups:
             with contextlib.suppress(OSError):
                 for name in os.listdir(folder):
                     if name not in active:
-                        with contextlib.suppress(OSError):
-                            os.rmdir(f"{folder}/{name}")
+                        hierarchy.remove(f"{folder}/{name}")
                 os.rmdir(folder)
 
     def _left(self) -> Iterator[str]:
@@ -162,6 +165,16 @@ def discard(group: Group) -> None:
     for path in group.orders.get("remove", []):
         with contextlib.suppress(OSError):
             os.rmdir(path)
+
+
+def _drop(group: Group, base: Base, job: str) -> None:
+    """Remove the group of a limit that could not be set, unless another limit is set in it."""
+    path = f"{base.path}/{job}"
+    if path not in group.orders.get("remove", ()):
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
+            if base.shared:
+                os.rmdir(base.path)
 
 
 def _values(limits: Limits) -> Iterator[tuple[str, float]]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 CONTROLLERS = ("memory", "cpu", "pids")
 _PASSES = 10
+_DEPTH = 32
 
 
 class Base(Struct, frozen=True):
@@ -135,6 +136,16 @@ def put(path: str, value: str) -> None:
         os.write(fd, value.encode())
     finally:
         os.close(fd)
+
+
+def remove(path: str, depth: int = _DEPTH) -> None:
+    """Remove a group with the empty groups in it; what is in use stays, and so does what lies too deep."""
+    with contextlib.suppress(OSError):
+        with os.scandir(path) as entries:
+            inside = [entry.path for entry in entries if depth and entry.is_dir(follow_symlinks=False)]
+        for one in inside:
+            remove(one, depth - 1)
+        os.rmdir(path)
 
 
 def above(base: Base) -> Iterator[Base]:

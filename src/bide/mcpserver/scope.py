@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -11,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bide.api import Filter, Jobs
-from bide.model.errors import BadRequest, JobForgotten, JobNotFound, SessionNotFound
+from bide.model.errors import BadRequest, BideError, JobForgotten, JobNotFound, NotAllowed, SessionNotFound
 from bide.model.job import ID_PATTERN, Job
 from bide.model.owners import owner_of
 from bide.model.session import Session
@@ -81,10 +82,24 @@ class Own:
         """Whether the owner may see and touch it."""
         return job.owner == self.owner or self.reach.has(job)
 
+    @contextmanager
+    def unseen(self, missing: BideError) -> Generator[None]:
+        """Raise `missing` for what a client within a job may not see: it is not found, as it is for clients elsewhere.
+
+        A client that asks as another owner than that of its job is refused all the same.
+        """
+        try:
+            yield
+        except NotAllowed as error:
+            if error.facts["owner"] != self.owner:
+                raise
+            raise missing from None
+
     async def job(self, ref: str) -> Job:
         """The job with this id or name; of a name the owner's own goes first. Raises JobNotFound or JobForgotten."""
         if ID_PATTERN.match(ref):
-            job = await self._jobs.get(ref)
+            with self.unseen(JobNotFound(job=ref)):
+                job = await self._jobs.get(ref)
             if not self.may(job):
                 raise JobNotFound(job=ref)
             return job
@@ -115,7 +130,8 @@ class Own:
 
     async def session(self, ref: str) -> Session:
         """The owner's open session of this id. Raises SessionNotFound."""
-        found = await self._jobs.sessions.get(ref)
+        with self.unseen(SessionNotFound(session=ref)):
+            found = await self._jobs.sessions.get(ref)
         if found.owner != self.owner:
             raise SessionNotFound(session=ref)
         return found

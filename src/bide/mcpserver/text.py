@@ -15,7 +15,7 @@ from bide.model.output import Slice, Stream
 from bide.model.phase import Ended, Reason, Running
 from bide.model.schema import Json
 from bide.model.units import show_duration, show_size
-from bide.model.words import STALLED, called, ended_how, missing
+from bide.model.words import STALLED, called, ended_how, missing, outlived
 
 BUDGET = 2000
 """Tokens of output in one answer, if the caller does not say."""
@@ -34,8 +34,7 @@ def job_line(job: Job) -> str:
         sentence = f"{what} {ended_how(body)}"
         if job.phase.end.reason not in _SAY_HOW_LONG:
             sentence = f"{sentence} after {show_duration(body['duration_ms'] or 0)}"
-        lost = missing(body)
-        return f"{sentence}; {lost}" if lost else sentence
+        return "; ".join(filter(None, (sentence, missing(body), outlived(body))))
     if isinstance(job.phase, Running):
         for_long = show_duration((datetime.now(UTC) - job.phase.started_at).total_seconds() * 1000)
         if job.facts is not None and job.facts.waiting is not None:

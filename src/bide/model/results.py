@@ -101,6 +101,6 @@ class SessionEnded(Struct, frozen=True):
     killed: tuple[str, ...] = ()
     """Its jobs that were active, and are verified to be over."""
     unverified: tuple[str, ...] = ()
-    """Those of which something may be left; look at them with `get`."""
+    """Those of which something may be left, also of jobs that had ended before; look at them with `get`."""
     forgotten: int = 0
     """How many of its jobs were forgotten."""

@@ -136,6 +136,20 @@ def _bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
+def outlived(job: "Json") -> str | None:
+    """Return a sentence that names what still runs of a job that bide ended; `None` if nothing does."""
+    if job["phase"] != "ended" or job["reason"] in ("exited", "signaled") or not job["alive"]:
+        return None
+    return f"not everything of it ended: {processes(job['alive'])}"
+
+
+def processes(left: "list[Json]") -> str:
+    """Name processes by pid and command, as `12 (sleep), 13 (sh)`."""
+    from bide.model.sanitize import one_line  # noqa: PLC0415 - only survivors pay for it
+
+    return ", ".join(f"{process['pid']} ({one_line(process['command'])})" for process in left)
+
+
 def missing(job: "Json") -> str | None:
     """Return a sentence on bytes that the job wrote and that could not be kept, or may not have been."""
     count = job.get("missing_bytes", 0)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from bide.keeper import told
 from bide.model.job import Job, Taken
+from bide.model.phase import Begun
 from bide.model.question import Posed, Question, is_secret
 
 MARK = ":input:"
@@ -21,7 +22,7 @@ def question(job: Job, prompt: str, taken: Taken | None, path: str, terminal: in
         return None
     text = prompt.strip()
     asked = Question(text or "(it shows no prompt)", secret=is_secret(text) or _hides(terminal))
-    return Posed(f"{job.id}{MARK}{taken.size}", job.id, asked, _wrote_at(path), typed_at=taken.size)
+    return Posed(f"{job.id}{MARK}{taken.size}", job.id, asked, _moved_at(job, path), typed_at=taken.size)
 
 
 def _hides(terminal: int) -> bool:
@@ -32,10 +33,10 @@ def _hides(terminal: int) -> bool:
     return False
 
 
-def _wrote_at(path: str) -> datetime:
-    """When it last wrote, which is when it asked."""
-    times = [0.0]
-    for stream in ("out", "err"):
+def _moved_at(job: Job, path: str) -> datetime:
+    """When it last wrote or was sent input, which is when it asked; when it started if there was neither."""
+    times = [job.phase.started_at if isinstance(job.phase, Begun) and job.phase.started_at else job.created_at]
+    for stream in ("out", "err", "in"):
         with contextlib.suppress(OSError):
-            times.append(os.stat(f"{path}/{stream}").st_mtime)
-    return datetime.fromtimestamp(max(times), UTC)
+            times.append(datetime.fromtimestamp(os.stat(f"{path}/{stream}").st_mtime, UTC))
+    return max(times)

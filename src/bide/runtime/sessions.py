@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import secrets
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -27,6 +28,7 @@ from bide.runtime.environment import without_ours
 from bide.runtime.place import Place
 from bide.runtime.places import RESERVE, newest_number
 from bide.runtime.sound import with_sound_store
+from bide.stalls import in_turns
 
 log = logging.getLogger(__name__)
 
@@ -185,8 +187,17 @@ class LocalSessions:
         except BaseException:
             place.ending = False
             raise
+        outlived = tuple([job async for job in self._outlived(place) if job not in unverified])
         forgotten = await self._forget_all(place) if forget else 0
-        return SessionEnded(place.session(len(unverified)), killed, unverified, forgotten)
+        return SessionEnded(place.session(len(unverified)), killed, (*unverified, *outlived), forgotten)
+
+    async def _outlived(self, place: Place) -> AsyncIterator[str]:
+        """Yield the ended jobs of a session whose descendants still run."""
+        async for ended in in_turns(self.core.store.sessions.ended_jobs(place.id, place.first)):
+            with contextlib.suppress(JobNotFound):
+                facts = self.core.with_facts(self.core.find(ended.id)).facts
+                if facts is not None and facts.alive:
+                    yield ended.id
 
     async def _kill_all(self, place: Place) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Kill the active jobs of a session until there are none that nobody tried to kill: jobs can start others."""

@@ -247,10 +247,11 @@ def grouped(core: Core, job_id: str, limits: Limits) -> Group:
     if loose and core.settings.limits.required:
         groups.discard(group)
         place = core.keeping.groups.place()
+        refused = "; ".join(group.refused.values())
         raise LimitsUnavailable(
             limits=" and ".join(f"--{_OPTIONS[name]}" for name in loose),
-            why=place.why or "the control group could not be set up",
-            advice=place.advice or "see 'bide doctor'",
+            why=refused or place.why or "the control group could not be set up",
+            advice="give another value" if refused else place.advice or "see 'bide doctor'",
         )
     return group
 

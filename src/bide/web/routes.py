@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from msgspec.structs import replace
 
-from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Ran, Upkeep
+from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Killed, Ran, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError, of_os_error
@@ -105,11 +105,11 @@ class Routes:
         *,
         info: Callable[[], dict[str, Any]],
         limits: Callable[[], dict[str, str]],
-        end_jobs: Callable[[], Awaitable[None]],
+        end_jobs: Callable[[], Awaitable[list[Killed]]],
         stop: Callable[[], None],
         web: Callable[[], Awaitable[str]],
     ) -> None:
-        """`info` describes the daemon, `limits` what enforces limits, `end_jobs` kills what it keeps, `stop` lets it end, `web` gives an address."""
+        """`info` describes the daemon, `limits` what enforces limits, `end_jobs` kills what it keeps and returns those of which something is left, `stop` lets it end, `web` gives an address."""
         self.jobs = jobs
         self.upkeep = upkeep
         self.info = info
@@ -277,9 +277,9 @@ class Routes:
     async def on_stop(self, request: HttpRequest, reply: Reply, _: str) -> None:
         body = fields.given(request.json(), {"kill": fields.is_flag}, "'stop'")
         running = self.info()["running"]
-        if body.get("kill"):
-            await self.end_jobs()
-        await reply.json({"running": running})
+        left = await self.end_jobs() if body.get("kill") else []
+        unverified = [{"job": one.job.id, "survivors": descendants_to_json(one.survivors)} for one in left]
+        await reply.json({"running": running, "unverified": unverified})
         self.stop()
 
 

@@ -66,12 +66,24 @@ def check_home(home: str) -> Finding:
     if not os.path.isdir(home) or not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         return Finding("fail", "home", f"{home} is not a folder that can be written", "set BIDE_HOME to another folder")
     found = os.stat(home)
-    if found.st_uid != os.geteuid():
-        return Finding("fail", "home", f"{home} belongs to user {found.st_uid}", "set BIDE_HOME to a folder of yours")
+    if (foreign := _check_owners(home, found.st_uid)) is not None:
+        return foreign
     mode = found.st_mode & 0o777
     if mode & 0o077:
         return Finding("warn", "home", f"{home} has mode {mode:o}: others can look in", f"chmod 700 {home}")
     return Finding("ok", "home", home)
+
+
+def _check_owners(home: str, uid: int) -> "Finding | None":
+    """Are the home and what is in it ours: the daemon may not be able to write a file that another user made."""
+    if uid != os.geteuid():
+        return Finding("fail", "home", f"{home} belongs to user {uid}", "set BIDE_HOME to a folder of yours")
+    with os.scandir(home) as entries:
+        foreign = sorted(entry.name for entry in entries if entry.stat(follow_symlinks=False).st_uid != uid)
+    if not foreign:
+        return None
+    text = f"another user owns files in {home}: {', '.join(foreign)}"
+    return Finding("fail", "home", text, f"as root: chown -R {uid} {home}")
 
 
 def _check_missing_home(home: str) -> Finding:

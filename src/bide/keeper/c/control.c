@@ -104,9 +104,10 @@ i64 control_next(void) {
     return next;
 }
 
-static void limit(const char *reason, const char *by) {
-    bool soft = k.spec.grace_ms > 0 && strcmp(reason, "oom") != 0;
-    kill_begin(soft ? SIGTERM : SIGKILL, soft ? k.spec.grace_ms : 0, reason, by, "");
+/* The tree is asked to end, and has its grace. */
+static void limit(const char *reason) {
+    bool soft = k.spec.grace_ms > 0;
+    kill_begin(soft ? SIGTERM : SIGKILL, soft ? k.spec.grace_ms : 0, reason, "limit", "");
 }
 
 static void idle_check(i64 now) {
@@ -122,16 +123,24 @@ static void idle_check(i64 now) {
             return;
         }
     }
-    limit("idle", "limit");
+    limit("idle");
 }
 
+static bool over(i64 value, i64 limit) { return limit && value > limit; }
+
+/* A sampled limit is kept by KILL at once, also from one that was told to end: in its grace it could fill the machine. */
 void limits_check(void) {
-    if (k.leader_done || k.kill.active) return;
+    if (k.leader_done) return;
     i64 now = mono_ms();
-    if (k.spec.timeout_ms && now >= k.started_mono + k.spec.timeout_ms) return limit("timed_out", "limit");
+    bool memory = over(k.memory, k.spec.memory_sampled), pids = over(k.processes, k.spec.pids_sampled);
+    if (k.kill.active) {
+        if (memory || pids) k.kill.escalate_at = now;
+        return;
+    }
+    if (k.spec.timeout_ms && now >= k.started_mono + k.spec.timeout_ms) return limit("timed_out");
     if (k.spec.idle_ms && !k.pause.wanted && now >= k.last_output + k.spec.idle_ms) return idle_check(now);
-    if (k.spec.memory_sampled && k.memory > k.spec.memory_sampled) return limit("oom", "limit");
-    if (k.spec.pids_sampled && k.processes > k.spec.pids_sampled) return limit("killed", "pids limit");
+    if (memory) return kill_begin(SIGKILL, 0, "oom", "limit", "");
+    if (pids) return kill_begin(SIGKILL, 0, "killed", "pids limit", "");
 }
 
 static void obey(char *line) {

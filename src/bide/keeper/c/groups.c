@@ -3,11 +3,13 @@
  * An order `inside=LIMITS HIERARCHY:PATH` names a group as /proc/PID/cgroup shows it, and the limits set in it. */
 #include "keeper.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { MEMORY = 1, CPU = 2, PIDS = 4, GROUPS_ROOM = 8192 };
+enum { MEMORY = 1, CPU = 2, PIDS = 4, GROUPS_ROOM = 8192, DEPTH = 32 };
 
 static bool listed(const char *names, size_t n, const char *name, size_t length) {
     for (const char *at = names; at < names + n;) {
@@ -81,4 +83,27 @@ void groups_check(void) {
 /* What the daemon could not set up after all, though the job was told otherwise. */
 void groups_loose(void) {
     for (int i = 0; i < k.spec.looses; i++) groups_escaped(limits_in(k.spec.loose[i]));
+}
+
+/* Removes a group with the empty groups in it. What is in use stays, and so does what lies too deep. */
+static void remove_with_inner(const char *path, int depth) {
+    char inner[PATH_ROOM];
+    DIR *all = opendir(path);
+    if (!all) return;
+    for (struct dirent *e; depth && (e = readdir(all));)
+        if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            snprintf(inner, sizeof inner, "%s/%s", path, e->d_name) < PATH_ROOM)
+            remove_with_inner(inner, depth - 1);
+    closedir(all);
+    rmdir(path);
+}
+
+/* The job's own groups go with what the job made in them; the folder of its home only if it is empty. */
+void groups_remove(void) {
+    const char *id = k.spec.marker ? strchr(k.spec.marker, '=') + 1 : "";
+    for (int i = 0; i < k.spec.removes; i++) {
+        const char *name = strrchr(k.spec.remove[i], '/');
+        if (name && strcmp(name + 1, id) == 0) remove_with_inner(k.spec.remove[i], DEPTH);
+        else rmdir(k.spec.remove[i]);
+    }
 }

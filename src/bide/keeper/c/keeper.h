@@ -169,6 +169,7 @@ size_t slurp(const char *path, char *buffer, size_t room);
 void groups_check(void);
 void groups_escaped(int limits);
 void groups_loose(void);
+void groups_remove(void);
 
 /* usage.c */
 struct figures usage_gone(void);

@@ -166,7 +166,7 @@ static void count_missing(void) {
 }
 
 static void leave(int code) {
-    for (int i = 0; i < k.spec.removes; i++) rmdir(k.spec.remove[i]);
+    groups_remove();
     _exit(code);
 }
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
-from bide.api import Filter
+from bide.api import Filter, Killed
 from bide.mcpserver import questions, text
 from bide.mcpserver.scope import SCOPES
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import asking, place, runs
 from bide.model.job import Job
+from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.notify import FLAGS
 from bide.model.output import Stream
 from bide.model.phase import Ended
 from bide.model.schema import Json, fields, flag, number, whole, words
 from bide.model.schema import text as string
+from bide.model.words import outlived, processes
 
 _UNTIL = {
     "type": "object",
@@ -121,15 +121,19 @@ async def kill(call: Call, given: Json) -> Answer:
         killed = await call.jobs.kill(
             ref, grace=timedelta(seconds=min(given.get("grace", 5), 3600)), by=call.caller.owner
         )
-        state = "nothing of it is left" if killed.verified_empty else _survivors(killed.survivors)
         before = " (it had ended before)" if killed.already_ended else ""
-        parts.append(f"{text.job_line(killed.job)}{before}; {state}")
+        parts.append(f"{text.job_line(killed.job)}{before}{_left(killed)}")
         rows.append({**text.job_data(killed.job), "verified_empty": killed.verified_empty})
     return Answer(text.lines(parts), {"jobs": rows})
 
 
-def _survivors(left: Sequence[Any]) -> str:
-    return f"still alive: {', '.join(f'{one.pid} ({one.command})' for one in left)}"
+def _left(killed: Killed) -> str:
+    """What is left of a job, unless the sentence on the job says so."""
+    if killed.verified_empty:
+        return "; nothing of it is left"
+    if outlived(job_to_json(killed.job)) is not None:
+        return ""
+    return f"; still alive: {processes(descendants_to_json(killed.survivors))}"
 
 
 _COMMAND = {

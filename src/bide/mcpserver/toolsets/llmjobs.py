@@ -41,7 +41,8 @@ async def result(call: Call, given: Json) -> Answer:
 async def request_result(call: Call, given: Json) -> Answer:
     """The same, by the caller's own word for it."""
     asked = given["correlationId"]
-    answer = await call.jobs.llm.answer(asked, owner=call.caller.owner)
+    with call.own.unseen(JobNotFound(job=asked)):
+        answer = await call.jobs.llm.answer(asked, owner=call.caller.owner)
     if answer.job.owner != call.caller.owner:
         raise JobNotFound(job=asked)
     return await _result(call, replace(answer, correlation_id=asked), given)

@@ -63,7 +63,8 @@ async def _reviewers(call: Call, given: Json, name: str, number: int) -> list[st
 
 async def _found(call: Call, correlation: str) -> LlmAnswer | None:
     try:
-        found = await call.jobs.llm.answer(correlation, owner=call.caller.owner)
+        with call.own.unseen(JobNotFound(job=correlation)):
+            found = await call.jobs.llm.answer(correlation, owner=call.caller.owner)
     except JobNotFound:
         return None
     return found if found.job.owner == call.caller.owner else None

@@ -12,6 +12,7 @@ from bide.model.errors import (
     FolderNotFound,
     JobForgotten,
     JobNotFound,
+    NotAllowed,
     QueueFull,
 )
 from bide.model.schema import Json
@@ -69,6 +70,10 @@ TYPES: Mapping[str, tuple[str, Recovery]] = {
         "An input is not what it must be.",
         (("correct_input", "Correct the field that is named and call again."),),
     ),
+    "PermissionDenied": (
+        "The caller may not do this.",
+        (("ask_owner", "Have it done from a terminal that no process has started."),),
+    ),
     "ResourceExhausted": (
         "There is no room for another process.",
         (("free_resources", "Wait for running processes to end, or end some with process.kill, and retry."),),
@@ -100,6 +105,8 @@ def failure_of(error: BideError) -> Failure:
         return _not_found(error)
     if isinstance(error, BadRequest):
         return _bad_input(error)
+    if isinstance(error, NotAllowed):
+        return Failure("PermissionDenied", _sentence(error))
     return Failure(
         "ResourceExhausted" if isinstance(error, QueueFull | DiskFull) else "ServiceUnavailable", _sentence(error)
     )
