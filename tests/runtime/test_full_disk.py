@@ -218,31 +218,34 @@ async def test_a_job_runs_or_is_refused_around_the_last_inode(tmp_path: Path, in
             assert [name for name in os.listdir(home / "new") if not name.startswith("spare-")] == []
 
 
-async def test_a_job_whose_keeper_finds_no_room_waits_for_it(small_disk: Path) -> None:
-    async with homes.local(small_disk / "home") as jobs:
-        await jobs.groups.pause("g")
-        ids = [(await jobs.run("echo hi", turn=Turn(group="g"), background=True)).job.id for _ in range(2)]
-        await jobs.run("true")
-        core = cast("LocalJobs", jobs).core
-        # A keeper that is only being made ahead would take what is left below.
-        new = small_disk / "home" / "new"
-        await eventually(lambda: any(one.startswith("spare-") and one[-1].isdigit() for one in os.listdir(new)))
-        filler = fill(small_disk)
-        with filler.open("ab") as file:
-            file.truncate(filler.stat().st_size - 12 * KB)
-        core.queue.change(Rules())
+async def test_a_job_whose_keeper_finds_no_room_waits_for_it(tmp_path: Path) -> None:
+    with disks.mounted(tmp_path / "disk", megabytes=8) as disk:
+        async with homes.local(disk / "home") as jobs:
+            await jobs.groups.pause("g")
+            ids = [(await jobs.run("echo hi", turn=Turn(group="g"), background=True)).job.id for _ in range(2)]
+            await jobs.run("true")
+            core = cast("LocalJobs", jobs).core
+            # A keeper that is only being made ahead would take what is left below.
+            new = disk / "home" / "new"
+            await eventually(lambda: any(one.startswith("spare-") and one[-1].isdigit() for one in os.listdir(new)))
+            await eventually(lambda: core.home.reserve.is_whole)
+            filler = fill(disk)
+            with filler.open("ab") as file:
+                file.truncate(filler.stat().st_size - 12 * KB)
+            core.queue.change(Rules())
 
-        async def lacks_room() -> bool:
-            found = [(await jobs.get(job)).facts for job in ids]
-            return any(facts is not None and facts.queue is not None and "room" in facts.queue.why for facts in found)
+            async def lacks_room() -> bool:
+                found = [(await jobs.get(job)).facts for job in ids]
+                return any(one is not None and one.queue is not None and "room" in one.queue.why for one in found)
 
-        await eventually(lacks_room)
-        waits = next(job for job in ids if core.keeping.table.live[job].lacks_room or core.keeping.table.live[job].held)
-        await jobs.kill(waits, by="me")
-        assert (await end_of(jobs, waits)).end.by == "me"
-        filler.unlink()
-        (other,) = {*ids} - {waits}
-        assert (await end_of(jobs, other)).end.success
+            await eventually(lacks_room)
+            lives = core.keeping.table.live
+            waits = next(job for job in ids if lives[job].lacks_room or lives[job].held)
+            await jobs.kill(waits, by="me")
+            assert (await end_of(jobs, waits)).end.by == "me"
+            filler.unlink()
+            (other,) = {*ids} - {waits}
+            assert (await end_of(jobs, other)).end.success
 
 
 async def test_a_queued_job_waits_for_room_to_be_let_go_and_can_be_killed_meanwhile(small_disk: Path) -> None:

@@ -277,6 +277,13 @@ async def _active(jobs: LocalJobs) -> AsyncIterator[str]:
 async def _kill_all(jobs: LocalJobs) -> None:
     jobs.core.queue.close()
     ids = [job async for job in _active(jobs)]
+
+    async def kill(job: str) -> None:
+        try:
+            await jobs.kill(job, grace=timedelta(seconds=5), by="daemon stop --kill")
+        except BideError as error:
+            log.warning("%s could not be killed: %s", job, error)
+
     async with anyio.create_task_group() as group:
         for job in ids:
-            group.start_soon(lambda job=job: jobs.kill(job, grace=timedelta(seconds=5), by="daemon stop --kill"))
+            group.start_soon(kill, job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -127,6 +128,27 @@ class Moving:
         if not self.leave(live, phase):
             self.end(live, phase)
         return True
+
+    def conclude(self, live: Live, reason: Reason, why: str = "", code: int = 0, by: str = "") -> None:
+        """Record an end that no keeper can record, in the folder first. Raises OSError, and then the job is not over."""
+        started, page = None, None
+        if reason is Reason.LOST:
+            started, page = folder.read_started(live.path), folder.read_live(live.path)
+        now_ms = time.time_ns() // 1_000_000
+        record = ends.record_of(reason, error=why, now_ms=now_ms, started=started, code=code, by=by, live=page)
+        try:
+            for stream in ("out", "err"):
+                with contextlib.suppress(FileNotFoundError):
+                    record[f"{stream}_size"] = os.stat(os.path.join(live.path, stream)).st_size
+            self.home.reserve.with_room(lambda: folder.write_end(live.path, record))
+            if self.take_end(live):
+                return
+        except OSError as error:
+            # Without its folder it cannot run again, and without a row nobody was told of it.
+            if os.path.isdir(live.path) and not live.doomed:
+                raise
+            log.warning("the end of %s could not be written to its folder: %s", live.job.id, error.strerror)
+        self.end(live, ends.ended(live.job, record))
 
     def end(self, live: Live, phase: Ended) -> None:
         """It is over, in this way."""
