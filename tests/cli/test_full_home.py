@@ -75,10 +75,13 @@ class WaitingHome:
         self.follower = self.shell.background("true", "--after", self.first)
         self.asked = self.shell.background("true", "--at", "2100-01-01T00:00:00Z")
 
-    def fill(self) -> None:
-        """Leave nothing free."""
+    def fill(self, but: int = 0) -> None:
+        """Leave nothing free, or so many pages."""
         for fill in FILL[self._kind]:
             fill(self._disk)
+        if but:
+            filler = self._disk / "filler"
+            os.truncate(filler, filler.stat().st_size - but * 4096)
 
     def make_room(self) -> None:
         """Free what was filled."""
@@ -208,6 +211,23 @@ def test_a_queued_job_that_cannot_be_ended_for_want_of_room_waits_on(waiting: Wa
     assert waiting.shell("kill", waiting.asked).returncode == 0
     waiting.crash()
     assert waiting.phase(waiting.asked) == "killed"
+
+
+@pytest.mark.parametrize("waiting", ["bytes"], indirect=True)
+def test_what_was_forgotten_while_the_index_was_in_memory_does_not_come_back(waiting: WaitingHome) -> None:
+    waiting.crash()
+    shutil.rmtree(waiting.home / "reserve")
+    (waiting.home / "bide.db-seal").unlink()
+    waiting.fill(but=10)
+    assert waiting.shell("kill", waiting.first).returncode == 0
+    assert waiting.shell("forget", waiting.first).returncode == 0
+    assert "the index is built in memory" in (waiting.home / "daemon.log").read_text()
+    for again in (lambda: waiting.fill(but=10), waiting.make_room, waiting.make_room):
+        waiting.crash()
+        again()
+        assert waiting.first not in {job["id"] for job in waiting.shell.json("ls")["jobs"]}
+        assert waiting.shell("show", waiting.first).returncode == 97
+    assert [name for name in os.listdir(waiting.home / "new") if not name.startswith("spare-")] == []
 
 
 def test_forget_forgets_for_good(full: FullHome) -> None:

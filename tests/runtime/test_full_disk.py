@@ -1,6 +1,7 @@
 """A full disk: the job waits, nothing is invented, and the end is recorded all the same."""
 
 import os
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -150,6 +151,47 @@ async def test_a_job_can_be_forgotten_on_a_full_disk_and_that_makes_room(small_d
         assert not (home / "jobs" / job).exists()
         assert [name for name in os.listdir(home / "new") if not name.startswith("spare-")] == []
         assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
+
+
+async def test_what_was_forgotten_before_its_row_said_that_it_ended_does_not_come_back(small_disk: Path) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        job = (await jobs.run("exec sleep 1000", background=True)).job.id
+        core = cast("LocalJobs", jobs).core
+        filler = fill(small_disk)
+        await jobs.kill(job)
+        with suppress(DiskFull):
+            await core.settled()
+        assert job in core.keeping.table.live, "its row could not be moved"
+        filler.unlink()
+        await jobs.forget(job)
+        core.keeping.store_again()
+        await core.settled()
+        with pytest.raises(JobForgotten):
+            await jobs.get(job)
+        assert (await jobs.list()).jobs == ()
+    async with homes.local(home) as jobs:
+        assert (await jobs.list()).jobs == ()
+
+
+async def test_what_was_begun_to_be_forgotten_before_its_row_said_that_it_ended_is_forgotten_after_a_crash(
+    small_disk: Path,
+) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        job = (await jobs.run("exec sleep 1000", background=True)).job.id
+        core = cast("LocalJobs", jobs).core
+        filler = fill(small_disk)
+        await jobs.kill(job)
+        with suppress(DiskFull):
+            await core.settled()
+        forgetting.make_room(core.home, [job])
+    filler.unlink()
+    async with homes.local(home) as jobs:
+        with pytest.raises(JobForgotten):
+            await jobs.get(job)
+        assert (await jobs.list()).jobs == ()
+        assert os.listdir(home / "jobs") == []
 
 
 async def test_what_cannot_be_written_for_a_verb_is_said_and_leaves_nothing(small_disk: Path) -> None:

@@ -197,9 +197,10 @@ class Table:
         return live
 
     def drop(self, live: Live) -> None:
-        """No longer hold it; a newer job may have its name by now."""
+        """No longer hold it; a newer job may have its name by now. The second time does nothing."""
         job = live.job
-        self.live.pop(job.id, None)
+        if self.live.pop(job.id, None) is None:
+            return
         for index, word in ((self._names, job.name), (self._keys, job.key)):
             if word is not None and index.get((job.owner, word)) is live:
                 del index[job.owner, word]

@@ -5,18 +5,19 @@ Its writes are a few statements for many jobs, so that they hold the writer for 
 """
 
 import json
+import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
 from bide.model.messages import descendants_from_json
-from bide.model.phase import Descendant
+from bide.model.phase import Descendant, Ended
 from bide.store import moves
 from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.reader import Reader, same
-from bide.store.rows import Row, Values, from_ms, to_ms
+from bide.store.rows import Row, Values, from_ms, phase_values, to_ms
 from bide.store.writer import Writer
 
 
@@ -100,10 +101,17 @@ class PastJobs:
         }
         return self._reader.rows(QUERIES["past_jobs"], values, _to_past)
 
-    def forget(self, ids: Sequence[str], at: datetime, why: str) -> Future[int]:
-        """Replace these ended jobs by tombstones; how many there were."""
+    def forget(self, ids: Sequence[str], at: datetime, why: str, ends: Sequence[tuple[str, Ended]] = ()) -> Future[int]:
+        """Replace these ended jobs by tombstones; how many there were. `ends` are of those whose rows may not say yet that they ended."""
         values: Values = {"ids": json.dumps(list(ids)), "at": to_ms(at), "why": why}
-        return self._writer.submit(lambda connection: moves.forget(connection, values))
+        moved = [{"id": job, **phase_values(ended)} for job, ended in ends]
+
+        def act(connection: sqlite3.Connection) -> int:
+            for one in moved:
+                moves.move(connection, "end_job", one)
+            return moves.forget(connection, values)
+
+        return self._writer.submit(act)
 
     def drop_outputs(self, ids: Sequence[str], at: datetime) -> Future[int]:
         """Say that the outputs of these ended jobs are gone."""
