@@ -174,6 +174,34 @@ async def test_what_was_forgotten_before_its_row_said_that_it_ended_does_not_com
         assert (await jobs.list()).jobs == ()
 
 
+async def test_a_row_that_waits_for_room_is_logged_once(small_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with homes.local(small_disk / "home") as jobs:
+        job = (await jobs.run("exec sleep 1000", background=True)).job.id
+        core = cast("LocalJobs", jobs).core
+        fill(small_disk)
+        await jobs.kill(job)
+        for _ in range(3):
+            core.keeping.store_again()
+            with suppress(DiskFull):
+                await core.settled()
+        assert job in core.keeping.table.live, "its row could not be moved"
+        assert [one.message for one in caplog.records if job in one.message and "database" in one.message] == [
+            f"the end of {job} could not be written to the database yet: {DiskFull(home=str(small_disk / 'home'))}"
+        ]
+
+
+async def test_gc_counts_the_ended_jobs_whose_rows_wait_for_room(small_disk: Path) -> None:
+    async with homes.local(small_disk / "home") as jobs:
+        ids = [(await jobs.run("exec sleep 1000", background=True)).job.id for _ in range(3)]
+        core = cast("LocalJobs", jobs).core
+        fill(small_disk)
+        for job in ids[:2]:
+            await jobs.kill(job)
+        found = await cast("LocalJobs", jobs).gc()
+        assert [core.keeping.table.live[job].ended for job in ids] == [True, True, False], "no row could be moved"
+        assert (found.kept, found.unseen) == (2, 2)
+
+
 async def test_what_was_begun_to_be_forgotten_before_its_row_said_that_it_ended_is_forgotten_after_a_crash(
     small_disk: Path,
 ) -> None:

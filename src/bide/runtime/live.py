@@ -66,6 +66,8 @@ class Live:
     """How many callers wait for its end, and will be told of it first thing."""
     stored: bool = False
     """Its row is being moved to ended, or was."""
+    store_due: bool = False
+    """That failed, and is tried again in a while."""
     changed: Bell = field(default_factory=Bell)
     output: Bell = field(default_factory=Bell)
 

@@ -178,6 +178,10 @@ class Moving:
         for live in list(self.table.live.values()):
             self._store_again(live)
 
+    def _store_later(self, live: Live) -> None:
+        live.store_due = False
+        self._store_again(live)
+
     def _store_again(self, live: Live) -> None:
         if live.stored and isinstance(live.job.phase, Ended) and self.table.live.get(live.job.id) is live:
             self._store_end(live, live.job.phase)
@@ -196,13 +200,16 @@ class Moving:
             if error is None:
                 self.table.drop(live)
             else:
-                log.error("the end of %s is in its folder but not yet in the database: %s", live.job.id, error)
+                if first:
+                    log.error("the end of %s could not be written to the database yet: %s", live.job.id, error)
                 if isinstance(error, DatabaseCorrupt):
                     self.renew()
-                self.hub.call_later(_STORE_AGAIN, lambda: self._store_again(live))
+                if not live.store_due:
+                    live.store_due = True
+                    self.hub.call_later(_STORE_AGAIN, lambda: self._store_later(live))
             self.events.ring()
 
-        live.stored = True
+        first, live.stored = not live.stored, True
         told = self.announce(live.job)
         future = self.store.end(live.job.id, phase, seen=live.seen or live.awaited > 0, told=told)
         future.add_done_callback(lambda _: self.hub.call_soon(committed))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.model.messages import descendants_from_json
 from bide.model.phase import Descendant, Ended
@@ -54,6 +55,12 @@ class Sums(Struct, frozen=True):
     def bytes(self) -> int:
         """What all of them hold."""
         return self.seen_bytes + self.unseen_bytes
+
+    def with_one(self, size: int, *, seen: bool) -> "Sums":
+        """Return the sums with one more job, whose output holds so much."""
+        if seen:
+            return replace(self, seen=self.seen + 1, seen_bytes=self.seen_bytes + size)
+        return replace(self, unseen=self.unseen + 1, unseen_bytes=self.unseen_bytes + size)
 
 
 class PastJobs:
