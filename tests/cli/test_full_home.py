@@ -63,6 +63,42 @@ class FullHome:
         return shown["reason"] or shown["phase"]
 
 
+class WaitingHome:
+    """A home on a small disk: a job that runs, one that waits for its success, and one that waits for a time."""
+
+    def __init__(self, disk: Path, kind: str) -> None:
+        self.shell = Shell(disk / "home", disk.parent)
+        self.home = disk / "home"
+        self._disk = disk
+        self._kind = kind
+        self.first = self.shell.background("exec sleep 1000")
+        self.follower = self.shell.background("true", "--after", self.first)
+        self.asked = self.shell.background("true", "--at", "2100-01-01T00:00:00Z")
+
+    def fill(self, but: int = 0) -> None:
+        """Leave nothing free, or so many pages."""
+        for fill in FILL[self._kind]:
+            fill(self._disk)
+        if but:
+            filler = self._disk / "filler"
+            os.truncate(filler, filler.stat().st_size - but * 4096)
+
+    def make_room(self) -> None:
+        """Free what was filled."""
+        (self._disk / "filler").unlink(missing_ok=True)
+        shutil.rmtree(self._disk / "fillers", ignore_errors=True)
+
+    def crash(self) -> None:
+        """Kill the daemon as a crash would."""
+        pid = homes.daemon_pid(self.home)
+        os.kill(pid, signal.SIGKILL)
+        anyio.run(eventually, lambda: not processes.is_alive(pid))
+
+    def phase(self, job: str) -> str:
+        shown = self.shell.json("show", job)
+        return shown["reason"] or shown["phase"]
+
+
 @pytest.fixture(params=FILL)
 def full(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[FullHome]:
     with disks.mounted(tmp_path / "disk", megabytes=16, inodes=300) as disk:
@@ -140,6 +176,58 @@ def test_kill_ends_a_job_for_good(full: FullHome) -> None:
     full.end_daemon()
     for job in filter(None, (full.running, full.stalled)):
         assert full.phase(job) == "killed"
+
+
+@pytest.fixture(params=FILL)
+def waiting(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[WaitingHome]:
+    with disks.mounted(tmp_path / "disk", megabytes=16, inodes=300) as disk:
+        home = WaitingHome(disk, request.param)
+        yield home
+        home.shell.close()
+
+
+def test_the_end_of_a_queued_job_holds_after_a_crash(waiting: WaitingHome) -> None:
+    waiting.fill()
+    waiting.shell.out("kill", waiting.asked)
+    waiting.shell.out("kill", waiting.first)
+    anyio.run(eventually, lambda: waiting.phase(waiting.follower) == "killed")
+    ended = [waiting.shell.json("show", job) for job in (waiting.asked, waiting.follower)]
+    waiting.crash()
+    waiting.make_room()
+    assert [waiting.shell.json("show", job) for job in (waiting.asked, waiting.follower)] == ended
+
+
+def test_a_queued_job_that_cannot_be_ended_for_want_of_room_waits_on(waiting: WaitingHome) -> None:
+    waiting.fill()
+    shutil.rmtree(waiting.home / "reserve")
+    waiting.fill()
+    assert waiting.shell.json("kill", waiting.asked)["error"]["code"] == "disk_full"
+    assert waiting.phase(waiting.asked) == "queued"
+    assert waiting.shell("kill", waiting.first).returncode == 0
+    assert waiting.phase(waiting.follower) == "queued"
+    waiting.make_room()
+    anyio.run(eventually, lambda: waiting.phase(waiting.follower) == "killed")
+    assert waiting.phase(waiting.asked) == "queued"
+    assert waiting.shell("kill", waiting.asked).returncode == 0
+    waiting.crash()
+    assert waiting.phase(waiting.asked) == "killed"
+
+
+@pytest.mark.parametrize("waiting", ["bytes"], indirect=True)
+def test_what_was_forgotten_while_the_index_was_in_memory_does_not_come_back(waiting: WaitingHome) -> None:
+    waiting.crash()
+    shutil.rmtree(waiting.home / "reserve")
+    (waiting.home / "bide.db-seal").unlink()
+    waiting.fill(but=10)
+    assert waiting.shell("kill", waiting.first).returncode == 0
+    assert waiting.shell("forget", waiting.first).returncode == 0
+    assert "the index is built in memory" in (waiting.home / "daemon.log").read_text()
+    for again in (lambda: waiting.fill(but=10), waiting.make_room, waiting.make_room):
+        waiting.crash()
+        again()
+        assert waiting.first not in {job["id"] for job in waiting.shell.json("ls")["jobs"]}
+        assert waiting.shell("show", waiting.first).returncode == 97
+    assert [name for name in os.listdir(waiting.home / "new") if not name.startswith("spare-")] == []
 
 
 def test_forget_forgets_for_good(full: FullHome) -> None:

@@ -34,7 +34,11 @@ def test_a_read_only_home_has_an_error_of_its_own(disk: Path) -> None:
         assert TRACEBACK not in done.stderr
         assert b"is read-only" in done.stderr
     assert shell.json("ls")["error"]["code"] == "home_read_only"
-    assert {one["check"]: one["level"] for one in shell.json("doctor")["checks"]}["home"] == "fail"
+    findings = {one["check"]: one for one in shell.json("doctor")["checks"]}
+    assert (findings["home"]["level"], findings["daemon"]["level"]) == ("fail", "fail")
+    for one in ("home", "daemon"):
+        assert "read-only" in findings[one]["text"]
+    assert "bide forget" not in shell("doctor").stdout.decode()
     remount(disk, "rw")
     assert shell.json("show", job)["exit_code"] == 0
     shell.close()

@@ -1,6 +1,7 @@
 """A full disk: the job waits, nothing is invented, and the end is recorded all the same."""
 
 import os
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -152,6 +153,75 @@ async def test_a_job_can_be_forgotten_on_a_full_disk_and_that_makes_room(small_d
         assert ended((await jobs.run("exit 4")).job).end.exit_code == 4
 
 
+async def test_what_was_forgotten_before_its_row_said_that_it_ended_does_not_come_back(small_disk: Path) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        job = (await jobs.run("exec sleep 1000", background=True)).job.id
+        core = cast("LocalJobs", jobs).core
+        filler = fill(small_disk)
+        await jobs.kill(job)
+        with suppress(DiskFull):
+            await core.settled()
+        assert job in core.keeping.table.live, "its row could not be moved"
+        filler.unlink()
+        await jobs.forget(job)
+        core.keeping.store_again()
+        await core.settled()
+        with pytest.raises(JobForgotten):
+            await jobs.get(job)
+        assert (await jobs.list()).jobs == ()
+    async with homes.local(home) as jobs:
+        assert (await jobs.list()).jobs == ()
+
+
+async def test_a_row_that_waits_for_room_is_logged_once(small_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with homes.local(small_disk / "home") as jobs:
+        job = (await jobs.run("exec sleep 1000", background=True)).job.id
+        core = cast("LocalJobs", jobs).core
+        fill(small_disk)
+        await jobs.kill(job)
+        for _ in range(3):
+            core.keeping.store_again()
+            with suppress(DiskFull):
+                await core.settled()
+        assert job in core.keeping.table.live, "its row could not be moved"
+        assert [one.message for one in caplog.records if job in one.message and "database" in one.message] == [
+            f"the end of {job} could not be written to the database yet: {DiskFull(home=str(small_disk / 'home'))}"
+        ]
+
+
+async def test_gc_counts_the_ended_jobs_whose_rows_wait_for_room(small_disk: Path) -> None:
+    async with homes.local(small_disk / "home") as jobs:
+        ids = [(await jobs.run("exec sleep 1000", background=True)).job.id for _ in range(3)]
+        core = cast("LocalJobs", jobs).core
+        fill(small_disk)
+        for job in ids[:2]:
+            await jobs.kill(job)
+        found = await cast("LocalJobs", jobs).gc()
+        assert [core.keeping.table.live[job].ended for job in ids] == [True, True, False], "no row could be moved"
+        assert (found.kept, found.unseen) == (2, 2)
+
+
+async def test_what_was_begun_to_be_forgotten_before_its_row_said_that_it_ended_is_forgotten_after_a_crash(
+    small_disk: Path,
+) -> None:
+    home = small_disk / "home"
+    async with homes.local(home) as jobs:
+        job = (await jobs.run("exec sleep 1000", background=True)).job.id
+        core = cast("LocalJobs", jobs).core
+        filler = fill(small_disk)
+        await jobs.kill(job)
+        with suppress(DiskFull):
+            await core.settled()
+        forgetting.make_room(core.home, [job])
+    filler.unlink()
+    async with homes.local(home) as jobs:
+        with pytest.raises(JobForgotten):
+            await jobs.get(job)
+        assert (await jobs.list()).jobs == ()
+        assert os.listdir(home / "jobs") == []
+
+
 async def test_what_cannot_be_written_for_a_verb_is_said_and_leaves_nothing(small_disk: Path) -> None:
     home = small_disk / "home"
     async with homes.local(home) as jobs:
@@ -218,31 +288,34 @@ async def test_a_job_runs_or_is_refused_around_the_last_inode(tmp_path: Path, in
             assert [name for name in os.listdir(home / "new") if not name.startswith("spare-")] == []
 
 
-async def test_a_job_whose_keeper_finds_no_room_waits_for_it(small_disk: Path) -> None:
-    async with homes.local(small_disk / "home") as jobs:
-        await jobs.groups.pause("g")
-        ids = [(await jobs.run("echo hi", turn=Turn(group="g"), background=True)).job.id for _ in range(2)]
-        await jobs.run("true")
-        core = cast("LocalJobs", jobs).core
-        # A keeper that is only being made ahead would take what is left below.
-        new = small_disk / "home" / "new"
-        await eventually(lambda: any(one.startswith("spare-") and one[-1].isdigit() for one in os.listdir(new)))
-        filler = fill(small_disk)
-        with filler.open("ab") as file:
-            file.truncate(filler.stat().st_size - 12 * KB)
-        core.queue.change(Rules())
+async def test_a_job_whose_keeper_finds_no_room_waits_for_it(tmp_path: Path) -> None:
+    with disks.mounted(tmp_path / "disk", megabytes=8) as disk:
+        async with homes.local(disk / "home") as jobs:
+            await jobs.groups.pause("g")
+            ids = [(await jobs.run("echo hi", turn=Turn(group="g"), background=True)).job.id for _ in range(2)]
+            await jobs.run("true")
+            core = cast("LocalJobs", jobs).core
+            # A keeper that is only being made ahead would take what is left below.
+            new = disk / "home" / "new"
+            await eventually(lambda: any(one.startswith("spare-") and one[-1].isdigit() for one in os.listdir(new)))
+            await eventually(lambda: core.home.reserve.is_whole)
+            filler = fill(disk)
+            with filler.open("ab") as file:
+                file.truncate(filler.stat().st_size - 12 * KB)
+            core.queue.change(Rules())
 
-        async def lacks_room() -> bool:
-            found = [(await jobs.get(job)).facts for job in ids]
-            return any(facts is not None and facts.queue is not None and "room" in facts.queue.why for facts in found)
+            async def lacks_room() -> bool:
+                found = [(await jobs.get(job)).facts for job in ids]
+                return any(one is not None and one.queue is not None and "room" in one.queue.why for one in found)
 
-        await eventually(lacks_room)
-        waits = next(job for job in ids if core.keeping.table.live[job].lacks_room or core.keeping.table.live[job].held)
-        await jobs.kill(waits, by="me")
-        assert (await end_of(jobs, waits)).end.by == "me"
-        filler.unlink()
-        (other,) = {*ids} - {waits}
-        assert (await end_of(jobs, other)).end.success
+            await eventually(lacks_room)
+            lives = core.keeping.table.live
+            waits = next(job for job in ids if lives[job].lacks_room or lives[job].held)
+            await jobs.kill(waits, by="me")
+            assert (await end_of(jobs, waits)).end.by == "me"
+            filler.unlink()
+            (other,) = {*ids} - {waits}
+            assert (await end_of(jobs, other)).end.success
 
 
 async def test_a_queued_job_waits_for_room_to_be_let_go_and_can_be_killed_meanwhile(small_disk: Path) -> None:

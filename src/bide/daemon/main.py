@@ -280,9 +280,13 @@ async def _kill_all(jobs: LocalJobs) -> list[Killed]:
     left: list[Killed] = []
 
     async def kill(job: str) -> None:
-        killed = await jobs.kill(job, grace=timedelta(seconds=5), by="daemon stop --kill")
-        if not killed.verified_empty:
-            left.append(killed)
+        try:
+            killed = await jobs.kill(job, grace=timedelta(seconds=5), by="daemon stop --kill")
+        except BideError as error:
+            log.warning("%s could not be killed: %s", job, error)
+        else:
+            if not killed.verified_empty:
+                left.append(killed)
 
     ids = [job async for job in _active(jobs)]
     async with anyio.create_task_group() as group:

@@ -278,14 +278,22 @@ def write_end(path: str, record: Mapping[str, Any]) -> None:
             raise
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-        # The keeper that began here had room reserved for this.
+        # A keeper that began here had room reserved for this; a job that never had one has no such file.
         temporary = f"{path}/end.tmp"
+        if not os.path.exists(temporary):
+            raise
         told.write(temporary, data, 0)
     fd = os.open(temporary, os.O_RDONLY | os.O_CLOEXEC)
     os.fsync(fd)
     os.close(fd)
-    with contextlib.suppress(FileExistsError):
+    try:
         os.link(temporary, f"{path}/end")
+    except OSError as error:
+        if error.errno in NO_ROOM and not os.path.exists(f"{path}/end"):
+            os.rename(temporary, f"{path}/end")  # on some filesystems a link takes an inode
+            return
+        if error.errno != errno.EEXIST:
+            raise
     os.unlink(temporary)
 
 

@@ -13,14 +13,17 @@ import contextlib
 import json
 import os
 import secrets
+import time
 from collections.abc import Sequence
 from datetime import datetime
 
 import anyio.to_thread
 
-from bide.keeper import folder, room
+from bide.keeper import ends, folder, room
 from bide.keeper.folder import NO_ROOM
 from bide.model.errors import DiskFull
+from bide.model.job import Job
+from bide.model.phase import Ended, Reason
 from bide.runtime.core import Core, now
 from bide.runtime.home import Home
 from bide.store.store import Store
@@ -32,35 +35,53 @@ DROP = "drop-"
 FREE = "free-"
 """What the list of jobs that are being forgotten is called if there was no room."""
 LISTS = (FORGET, DROP, FREE)
+_Ends = Sequence[tuple[str, Ended]]
 
 
 async def forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
     """Forget these ended jobs: record, output and folder. Raises DiskFull if not even their outputs make room for that."""
     try:
         await core.settled()
-        await anyio.to_thread.run_sync(_forget, core, ids, at, why)
+        await anyio.to_thread.run_sync(_forget, core, ids, at, why, _ends(core, ids))
     except DiskFull:
         intention = await anyio.to_thread.run_sync(make_room, core.home, ids)
         core.keeping.store_again()
         await core.caught_up()
-        await anyio.to_thread.run_sync(_forget_for_room, core, ids, at, why)
-        os.unlink(intention)
+        await anyio.to_thread.run_sync(_forget_for_room, core, ids, at, why, _ends(core, ids))
+        _over(core, intention)
+    for job in ids:
+        if (live := core.keeping.table.live.get(job)) is not None:
+            core.keeping.table.drop(live)  # its row could not be moved to ended before, and is gone
     core.keeping.events.ring()
 
 
-def _forget(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
+def _ends(core: Core, ids: Sequence[str]) -> _Ends:
+    """The ends of those whose rows may not have them yet: on a full disk they follow later, but not after a tombstone."""
+    lives = [live for job in ids if (live := core.keeping.table.live.get(job)) is not None]
+    return [(live.job.id, live.job.phase) for live in lives if isinstance(live.job.phase, Ended)]
+
+
+def _forget(core: Core, ids: Sequence[str], at: datetime, why: str, over: _Ends) -> None:
     intention = _intend(core.home, FORGET, ids)
     try:
-        core.store.past.forget(ids, at, why).result()
+        core.store.past.forget(ids, at, why, over).result()
     except Exception:
         os.unlink(intention)
         raise
     _remove(core.home, ids)
-    os.unlink(intention)
+    _over(core, intention)
 
 
-def _forget_for_room(core: Core, ids: Sequence[str], at: datetime, why: str) -> None:
-    core.home.reserve.with_room(lambda: core.store.past.forget(ids, at, why).result())
+def _over(core: Core, intention: str) -> None:
+    """Remove the list; where the index is in memory alone, leave it for the next one, which must not have these jobs again."""
+    if not core.store.in_memory:
+        os.unlink(intention)
+    elif not os.path.basename(intention).startswith(FREE):
+        os.rename(intention, os.path.join(core.home.new, FREE + secrets.token_hex(8)))
+
+
+def _forget_for_room(core: Core, ids: Sequence[str], at: datetime, why: str, over: _Ends) -> None:
+    core.home.reserve.with_room(lambda: core.store.past.forget(ids, at, why, over).result())
     _remove(core.home, ids)
 
 
@@ -144,7 +165,8 @@ def finish(home: Home, store: Store, name: str) -> None:
             home.reserve.with_room(lambda job=job: _finish(home, store, name, job))
     except DiskFull:
         return  # the next runtime tries again
-    os.unlink(path)
+    if not store.in_memory:
+        os.unlink(path)
 
 
 def _finish(home: Home, store: Store, name: str, job: str) -> None:
@@ -156,6 +178,14 @@ def _finish(home: Home, store: Store, name: str, job: str) -> None:
         return
     if name.startswith(FREE):
         room.empty_output(path)
-        store.past.forget([job], now(), "").result()
+        row = store.get(job)
+        over = [] if row is None else [(job, _end(row, path))]
+        store.past.forget([job], now(), "", over).result()
     if store.get(job) is None:
         folder.remove(path)
+
+
+def _end(job: Job, path: str) -> Ended:
+    """How a job ended that was being forgotten: its row may not say it yet, and its folder may be gone."""
+    record = ends.record_of(Reason.LOST, error=ends.LOST_FOLDER, now_ms=time.time_ns() // 1_000_000)
+    return ends.read(job, path) or ends.ended(job, record)

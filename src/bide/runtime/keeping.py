@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import time
@@ -19,6 +18,7 @@ from bide.runtime.live import Live
 from bide.runtime.moving import Moving
 from bide.runtime.notes import Notes
 from bide.runtime.nursing import Nursing
+from bide.runtime.reserve import is_full
 from bide.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -315,29 +315,21 @@ class Keeping(Moving):
             self.hub.call_later(_WITNESS_PAUSE, lambda: self._leader_ended(live, tries - 1))
 
     def cancel_start(self, live: Live, by: str) -> bool:
-        """End a job that waits for room to start; False if it does not, or not any more."""
-        if not live.lacks_room or self._waiting.pop(live.job.id, None) is None:
+        """End a job that waits for room to start; False if it does not, or not any more. Raises OSError; see `conclude`."""
+        if not live.lacks_room or live.job.id not in self._waiting:
             return False
-        self.give_up(live, Reason.KILLED, "", by=by)
+        self.conclude(live, Reason.KILLED, by=by)
         return True
 
-    def give_up(self, live: Live, reason: Reason, why: str, code: int = 0, by: str = "") -> None:
-        """Record an end that no keeper can record, in the folder first."""
-        started, page = None, None
-        if reason is Reason.LOST:
-            started, page = folder.read_started(live.path), folder.read_live(live.path)
-        now_ms = time.time_ns() // 1_000_000
-        record = ends.record_of(reason, error=why, now_ms=now_ms, started=started, code=code, by=by, live=page)
+    def give_up(self, live: Live, reason: Reason, why: str, code: int = 0) -> None:
+        """End a job that has no keeper and gets none. Where that cannot be recorded now, look at the job again later."""
         try:
-            for stream in ("out", "err"):
-                with contextlib.suppress(FileNotFoundError):
-                    record[f"{stream}_size"] = os.stat(os.path.join(live.path, stream)).st_size
-            self.home.reserve.with_room(lambda: folder.write_end(live.path, record))
-            if self.take_end(live):
-                return
+            self.conclude(live, reason, why, code)
         except OSError as error:
-            log.warning("the end of %s could not be written to its folder: %s", live.job.id, error.strerror)
-        self.end(live, ends.ended(live.job, record))
+            if not live.lacks_room:
+                log.warning("the end of %s cannot be written now: %s; it is tried again", live.job.id, error.strerror)
+            live.lacks_room = live.lacks_room or (is_full(error) and reason is Reason.SPAWN_FAILED)
+            self._later(live)
 
     # All of them.
 

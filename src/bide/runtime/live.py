@@ -66,6 +66,8 @@ class Live:
     """How many callers wait for its end, and will be told of it first thing."""
     stored: bool = False
     """Its row is being moved to ended, or was."""
+    store_due: bool = False
+    """That failed, and is tried again in a while."""
     changed: Bell = field(default_factory=Bell)
     output: Bell = field(default_factory=Bell)
 
@@ -197,9 +199,10 @@ class Table:
         return live
 
     def drop(self, live: Live) -> None:
-        """No longer hold it; a newer job may have its name by now."""
+        """No longer hold it; a newer job may have its name by now. The second time does nothing."""
         job = live.job
-        self.live.pop(job.id, None)
+        if self.live.pop(job.id, None) is None:
+            return
         for index, word in ((self._names, job.name), (self._keys, job.key)):
             if word is not None and index.get((job.owner, word)) is live:
                 del index[job.owner, word]

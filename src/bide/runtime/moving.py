@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -128,6 +129,27 @@ class Moving:
             self.end(live, phase)
         return True
 
+    def conclude(self, live: Live, reason: Reason, why: str = "", code: int = 0, by: str = "") -> None:
+        """Record an end that no keeper can record, in the folder first. Raises OSError, and then the job is not over."""
+        started, page = None, None
+        if reason is Reason.LOST:
+            started, page = folder.read_started(live.path), folder.read_live(live.path)
+        now_ms = time.time_ns() // 1_000_000
+        record = ends.record_of(reason, error=why, now_ms=now_ms, started=started, code=code, by=by, live=page)
+        try:
+            for stream in ("out", "err"):
+                with contextlib.suppress(FileNotFoundError):
+                    record[f"{stream}_size"] = os.stat(os.path.join(live.path, stream)).st_size
+            self.home.reserve.with_room(lambda: folder.write_end(live.path, record))
+            if self.take_end(live):
+                return
+        except OSError as error:
+            # Without its folder it cannot run again, and without a row nobody was told of it.
+            if os.path.isdir(live.path) and not live.doomed:
+                raise
+            log.warning("the end of %s could not be written to its folder: %s", live.job.id, error.strerror)
+        self.end(live, ends.ended(live.job, record))
+
     def end(self, live: Live, phase: Ended) -> None:
         """It is over, in this way."""
         live.job = live.job.at(phase)
@@ -156,6 +178,10 @@ class Moving:
         for live in list(self.table.live.values()):
             self._store_again(live)
 
+    def _store_later(self, live: Live) -> None:
+        live.store_due = False
+        self._store_again(live)
+
     def _store_again(self, live: Live) -> None:
         if live.stored and isinstance(live.job.phase, Ended) and self.table.live.get(live.job.id) is live:
             self._store_end(live, live.job.phase)
@@ -174,13 +200,16 @@ class Moving:
             if error is None:
                 self.table.drop(live)
             else:
-                log.error("the end of %s is in its folder but not yet in the database: %s", live.job.id, error)
+                if first:
+                    log.error("the end of %s could not be written to the database yet: %s", live.job.id, error)
                 if isinstance(error, DatabaseCorrupt):
                     self.renew()
-                self.hub.call_later(_STORE_AGAIN, lambda: self._store_again(live))
+                if not live.store_due:
+                    live.store_due = True
+                    self.hub.call_later(_STORE_AGAIN, lambda: self._store_later(live))
             self.events.ring()
 
-        live.stored = True
+        first, live.stored = not live.stored, True
         told = self.announce(live.job)
         future = self.store.end(live.job.id, phase, seen=live.seen or live.awaited > 0, told=told)
         future.add_done_callback(lambda _: self.hub.call_soon(committed))

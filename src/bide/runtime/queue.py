@@ -128,7 +128,7 @@ class Queue:
                 self.take(live)
         for job in circular({job: entry.turn.after for job, entry in self._entries.items() if entry.turn.after}):
             entry = self._entries[job]
-            self.cancel(entry.live, BY, f"it waits for itself, by way of {', '.join(entry.turn.after)}")
+            self._give_up(entry.live, f"it waits for itself, by way of {', '.join(entry.turn.after)}")
 
     def open(self) -> None:
         """Everything is where it was; let go of whoever may start."""
@@ -167,13 +167,24 @@ class Queue:
         """End it, if it can never start."""
         if entry.live.held and entry.hold is not None and entry.hold.never:
             log.info("%s never starts: %s", entry.live.job.id, entry.hold.never)
-            self.cancel(entry.live, BY, entry.hold.never)
+            self._give_up(entry.live, entry.hold.never)
+
+    def _give_up(self, live: Live, why: str, *, again: bool = False) -> None:
+        """End a job that can never start; where that cannot be recorded now, a moment later."""
+        if not live.held:
+            return
+        try:
+            self.cancel(live, BY, why)
+        except OSError as error:
+            if not again:
+                log.warning("the end of %s cannot be written now: %s; it is tried again", live.job.id, error.strerror)
+            self._hub.call_later(_AGAIN.total_seconds(), lambda: self._give_up(live, why, again=True))
 
     def cancel(self, live: Live, by: str, why: str = "") -> None:
-        """End a job that waits; it is never started."""
+        """End a job that waits; it is never started. Raises OSError if that cannot be recorded, and then it waits on."""
+        self._keeping.conclude(live, Reason.KILLED, why, by=by)
         if any(how.startswith("cgroup") for _, how in live.job.spec.enforced):
             self._keeping.groups.remove(live.job.id)
-        self._keeping.give_up(live, Reason.KILLED, why, by=by)
 
     def _leave(self, live: Live) -> None:
         """It waits no longer."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Collection, Iterator
 
 from bide.keeper import folder, launch
 from bide.model.job import Job
@@ -16,16 +17,14 @@ from bide.runtime.queue import Queue
 
 def recover(home: Home, keeping: Keeping, queue: Queue) -> None:
     """Take up all active jobs; clear away what was prepared but never started."""
-    active = keeping.store.active()
-    known = {str(job.id) for job in active}
     for name in os.listdir(home.new):
         if name.startswith(LISTS):
             finish(home, keeping.store, name)
-        elif name.startswith(spares.PREFIX):
-            folder.remove(os.path.join(home.new, name))
-        elif name not in known and (job := _take_up(home, name)) is not None:
-            home.reserve.with_room(lambda job=job: keeping.store.add([job]).result())
-            active.append(job)
+    active = keeping.store.active()
+    known = {str(job.id) for job in active}
+    for job in _prepared(home, known):
+        home.reserve.with_room(lambda job=job: keeping.store.add([job]).result())
+        active.append(job)
     lives = keeping.take_up(active)
     queue.take_up(lives)
     for live in lives:
@@ -33,6 +32,15 @@ def recover(home: Home, keeping: Keeping, queue: Queue) -> None:
             keeping.recover(live)
     queue.open()
     keeping.groups.sweep({str(job.id) for job in active})
+
+
+def _prepared(home: Home, known: Collection[str]) -> Iterator[Job]:
+    """Yield the jobs of folders in `new` whose rows are not known; clear away the others."""
+    for name in os.listdir(home.new):
+        if name.startswith(spares.PREFIX):
+            folder.remove(os.path.join(home.new, name))
+        elif not (name.startswith(LISTS) or name in known) and (job := _take_up(home, name)) is not None:
+            yield job
 
 
 def _take_up(home: Home, name: str) -> Job | None:

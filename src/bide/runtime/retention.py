@@ -24,7 +24,7 @@ from bide.runtime.core import Core, now
 from bide.runtime.live import Live
 from bide.runtime.look import Look, Shelf
 from bide.store.faults import DatabaseCorrupt
-from bide.store.past import PastRow, Place
+from bide.store.past import PastRow, Place, Sums
 
 log = logging.getLogger(__name__)
 
@@ -98,23 +98,31 @@ class Retention:
             self._core.seen.write()
             await self._core.caught_up()
             look = Look(policy, now(), dry_run, older_than is not None, owner)
-            look.left = await _in_thread(self._core.store.past.sums)
+            look.left = await self._sums()
             look.held = look.left.bytes + await _in_thread(self._running_bytes)
             await self._forget_old(look)
             if policy.bytes is not None and look.held > policy.bytes:
                 await self._drop_outputs(look)
             if not dry_run:
-                look.left = await _in_thread(self._core.store.past.sums)
+                look.left = await self._sums()
                 self._held = look.left.bytes
                 self._stuck = policy.bytes is not None and self._held > policy.bytes
             if look.forgotten or look.dropped:
                 log.info("%s", look.told)
             return look.answer()
 
+    async def _sums(self) -> Sums:
+        """How many ended jobs there are, and what their outputs hold: also those whose rows wait for room on a full disk."""
+        sums = await _in_thread(self._core.store.past.sums)
+        for live in self._core.keeping.table.live.values():
+            if live.store_due and isinstance(live.job.phase, Ended):
+                sums = sums.with_one(live.job.phase.end.kept_bytes, seen=live.seen)
+        return sums
+
     def _running_bytes(self) -> int:
         """What the outputs of active jobs take, without what they dropped."""
         total = 0
-        for live in list(self._core.keeping.table.live.values()):
+        for live in [live for live in list(self._core.keeping.table.live.values()) if not live.store_due]:
             for stream in ("out", "err"):
                 try:
                     total += os.stat(os.path.join(live.path, stream)).st_blocks * 512

@@ -5,18 +5,20 @@ Its writes are a few statements for many jobs, so that they hold the writer for 
 """
 
 import json
+import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.model.messages import descendants_from_json
-from bide.model.phase import Descendant
+from bide.model.phase import Descendant, Ended
 from bide.store import moves
 from bide.store.future import Future
 from bide.store.queries import QUERIES
 from bide.store.reader import Reader, same
-from bide.store.rows import Row, Values, from_ms, to_ms
+from bide.store.rows import Row, Values, from_ms, phase_values, to_ms
 from bide.store.writer import Writer
 
 
@@ -53,6 +55,12 @@ class Sums(Struct, frozen=True):
     def bytes(self) -> int:
         """What all of them hold."""
         return self.seen_bytes + self.unseen_bytes
+
+    def with_one(self, size: int, *, seen: bool) -> "Sums":
+        """Return the sums with one more job, whose output holds so much."""
+        if seen:
+            return replace(self, seen=self.seen + 1, seen_bytes=self.seen_bytes + size)
+        return replace(self, unseen=self.unseen + 1, unseen_bytes=self.unseen_bytes + size)
 
 
 class PastJobs:
@@ -100,10 +108,17 @@ class PastJobs:
         }
         return self._reader.rows(QUERIES["past_jobs"], values, _to_past)
 
-    def forget(self, ids: Sequence[str], at: datetime, why: str) -> Future[int]:
-        """Replace these ended jobs by tombstones; how many there were."""
+    def forget(self, ids: Sequence[str], at: datetime, why: str, ends: Sequence[tuple[str, Ended]] = ()) -> Future[int]:
+        """Replace these ended jobs by tombstones; how many there were. `ends` are of those whose rows may not say yet that they ended."""
         values: Values = {"ids": json.dumps(list(ids)), "at": to_ms(at), "why": why}
-        return self._writer.submit(lambda connection: moves.forget(connection, values))
+        moved = [{"id": job, **phase_values(ended)} for job, ended in ends]
+
+        def act(connection: sqlite3.Connection) -> int:
+            for one in moved:
+                moves.move(connection, "end_job", one)
+            return moves.forget(connection, values)
+
+        return self._writer.submit(act)
 
     def drop_outputs(self, ids: Sequence[str], at: datetime) -> Future[int]:
         """Say that the outputs of these ended jobs are gone."""

@@ -34,6 +34,7 @@ _FEW = 100 * _OF_A_JOB
 _TOO_FEW = 5 * _OF_A_JOB
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "fuse.rclone", "afs", "lustre")
 _MEMORY = ("tmpfs", "ramfs")
+_REMOUNT = "mount it read-write, or set BIDE_HOME to a folder elsewhere"
 
 
 def home_checks(link: "Link") -> "Iterator[Finding]":
@@ -42,8 +43,9 @@ def home_checks(link: "Link") -> "Iterator[Finding]":
     folder = nearest_folder(link.home)
     yield check_filesystem(filesystem_of(folder))
     disk = os.statvfs(folder)
-    yield check_space(disk.f_bavail * disk.f_frsize)
-    yield check_inodes(disk.f_favail, disk.f_files)
+    writable = not is_read_only(folder)
+    for finding in (check_space(disk.f_bavail * disk.f_frsize), check_inodes(disk.f_favail, disk.f_files)):
+        yield finding if writable else Finding(finding.level, finding.what, finding.text)
     yield check_settings(link.home)
     yield check_database(os.path.join(link.home, "bide.db"))
     yield from check_quarantine(link.home)
@@ -59,10 +61,19 @@ def nearest_folder(path: str) -> str:
     return path
 
 
+def is_read_only(folder: str) -> bool:
+    """Whether the file system of a folder is mounted read-only: nothing can be freed or started there."""
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+
+
 def check_home(home: str) -> Finding:
     """Can it be used, and is it ours alone."""
-    if not os.path.lexists(home):
-        return _check_missing_home(home)
+    if is_read_only(nearest_folder(home)):
+        return Finding("fail", "home", f"{home} is on a file system that is read-only", _REMOUNT)
+    return _check_writable_home(home) if os.path.lexists(home) else _check_missing_home(home)
+
+
+def _check_writable_home(home: str) -> Finding:
     if not os.path.isdir(home) or not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         return Finding("fail", "home", f"{home} is not a folder that can be written", "set BIDE_HOME to another folder")
     found = os.stat(home)
@@ -218,8 +229,7 @@ def check_daemon(link: "Link") -> Finding:
         return Finding("fail", "daemon", str(error), "see 'bide daemon logs'")
     socket = os.path.join(link.home, SOCKET)
     if found is None:
-        left = f" ({socket} is left from an earlier one)" if os.path.lexists(socket) else ""
-        return Finding("ok", "daemon", f"none runs; it is started when it is needed{left}")
+        return _check_no_daemon(link.home, socket)
     if found["version"] != VERSION:
         text = f"process {found['pid']} has version {found['version']}, this is {VERSION}"
         return Finding("warn", "daemon", text, "bide daemon restart  (jobs go on)")
@@ -229,6 +239,13 @@ def check_daemon(link: "Link") -> Finding:
     return Finding(
         "ok", "daemon", f"process {found['pid']}, version {found['version']}, {found['running']} jobs running"
     )
+
+
+def _check_no_daemon(home: str, socket: str) -> Finding:
+    if is_read_only(nearest_folder(home)):
+        return Finding("fail", "daemon", "none runs, and none can be started: the home is read-only", _REMOUNT)
+    left = f" ({socket} is left from an earlier one)" if os.path.lexists(socket) else ""
+    return Finding("ok", "daemon", f"none runs; it is started when it is needed{left}")
 
 
 def check_stalls(link: "Link") -> "Iterator[Finding]":
