@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import pytest
 from tests.cli.shell import Shell
 from tests.support.http import Http
@@ -60,6 +61,27 @@ def test_what_nobody_measures_is_told_as_other_work() -> None:
     assert any(
         one["what"] == "other work" and one["cpu_ms"] >= 2000 * LIMIT for one in in_a_measured_loop(work)["over_limit"]
     )
+
+
+def test_a_thread_that_keeps_the_interpreter_is_told_as_other_threads() -> None:
+    async def work() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, pow, 3, 400_000)  # loads what a thread takes
+            await anyio.sleep(0.001)
+        over = anyio.Event()
+
+        async def keeps() -> None:
+            # One call into C that keeps the interpreter for long.
+            await anyio.to_thread.run_sync(pow, 3, 4_000_000)
+            over.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(keeps)
+            while not over.is_set():
+                await anyio.sleep(0.001)
+
+    found = next(one for one in in_a_measured_loop(work)["over_limit"] if one["what"] == "other threads")
+    assert found["longest_ms"] >= found["cpu_ms"] > 1000 * LIMIT
 
 
 async def test_what_is_measured_answers_fails_and_is_cancelled_as_without() -> None:
