@@ -6,7 +6,7 @@ import asyncio
 import selectors
 import time
 import types
-from collections.abc import AsyncGenerator, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from time import perf_counter as now
 from typing import Any, TypeVar
 
@@ -115,6 +115,11 @@ METER = Meter()
 async def held(what: str, work: Coroutine[Any, Any, T]) -> T:
     """Do some work, and measure how long each of its steps holds the event loop."""
     return await _steps(what, work)
+
+
+async def measured(what: str, act: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
+    """Do some work in a task of its own, and measure it likewise."""
+    return await held(what, act(*args))
 
 
 @types.coroutine
