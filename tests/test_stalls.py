@@ -1,7 +1,9 @@
 """The daemon measures how long anything keeps it from answering others, and says so."""
 
+import gc
 import json
 import time
+import weakref
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -98,6 +100,27 @@ async def test_what_is_measured_answers_fails_and_is_cancelled_as_without() -> N
     with anyio.move_on_after(0.01) as scope:
         await held("x", anyio.sleep_forever())
     assert scope.cancelled_caught
+
+
+async def test_an_error_that_was_measured_keeps_nothing_of_its_frames() -> None:
+    class Large:
+        pass
+
+    found: list[weakref.ref[Large]] = []
+
+    async def cancelled() -> None:
+        large = Large()
+        found.append(weakref.ref(large))
+        await anyio.sleep_forever()
+
+    gc.disable()
+    try:
+        with anyio.move_on_after(0.01):
+            await held("x", cancelled())
+        await anyio.lowlevel.checkpoint()
+        assert found[0]() is None
+    finally:
+        gc.enable()
 
 
 async def test_others_have_their_turn_while_somebody_goes_through_many_items() -> None:

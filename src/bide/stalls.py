@@ -134,6 +134,7 @@ def _steps(what: str, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
             return end.value
         finally:
             METER.step(what, now() - began)
+            given = None  # an error that keeps this frame would keep itself, and all that its frames hold
         try:
             given, resume = (yield awaited), work.send
         except BaseException as error:  # noqa: BLE001 - the work is told, and it decides

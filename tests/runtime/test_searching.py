@@ -90,7 +90,7 @@ async def test_nobody_waits_for_many_searches_that_would_backtrack(shared_remote
 
 async def test_an_expression_too_large_for_a_long_line_says_so(local: Jobs) -> None:
     job = (await local.run("head -c 1000000 /dev/zero | tr '\\0' a; echo; echo short aab")).job.id
-    with pytest.raises(BadRequest, match=r"is too large for a line of 1000000 bytes; use a shorter one"):
+    with pytest.raises(BadRequest, match=r"is too large for a line of [0-9]+ bytes; use a shorter one"):
         await local.read(job, grep="(?:a?b){999}(?:a?b){999}c")
     assert len((await local.read(job, grep="a{9}")).matches) == 1
 
