@@ -1,13 +1,16 @@
 """The daemon measures how long anything keeps it from answering others, and says so."""
 
+import gc
 import json
 import time
+import weakref
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import pytest
 from tests.cli.shell import Shell
 from tests.support.http import Http
@@ -62,6 +65,26 @@ def test_what_nobody_measures_is_told_as_other_work() -> None:
     )
 
 
+def test_a_thread_that_keeps_the_interpreter_is_told_as_other_threads() -> None:
+    exponent = 4_000_000
+
+    async def work() -> None:
+        over = anyio.Event()
+
+        async def keeps() -> None:
+            # One call into C that keeps the interpreter for long.
+            await anyio.to_thread.run_sync(lambda: 3**exponent)
+            over.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(keeps)
+            while not over.is_set():  # noqa: ASYNC110 - a loop with times to wake at is what is measured
+                await anyio.sleep(0.001)
+
+    found = next(one for one in in_a_measured_loop(work)["over_limit"] if one["what"] == "other threads")
+    assert found["longest_ms"] >= found["cpu_ms"] > 1000 * LIMIT
+
+
 async def test_what_is_measured_answers_fails_and_is_cancelled_as_without() -> None:
     async def answers() -> int:
         await anyio.lowlevel.checkpoint()
@@ -77,6 +100,27 @@ async def test_what_is_measured_answers_fails_and_is_cancelled_as_without() -> N
     with anyio.move_on_after(0.01) as scope:
         await held("x", anyio.sleep_forever())
     assert scope.cancelled_caught
+
+
+async def test_an_error_that_was_measured_keeps_nothing_of_its_frames() -> None:
+    class Large:
+        pass
+
+    found: list[weakref.ref[Large]] = []
+
+    async def cancelled() -> None:
+        large = Large()
+        found.append(weakref.ref(large))
+        await anyio.sleep_forever()
+
+    gc.disable()
+    try:
+        with anyio.move_on_after(0.01):
+            await held("x", cancelled())
+        await anyio.lowlevel.checkpoint()
+        assert found[0]() is None
+    finally:
+        gc.enable()
 
 
 async def test_others_have_their_turn_while_somebody_goes_through_many_items() -> None:

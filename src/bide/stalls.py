@@ -6,7 +6,7 @@ import asyncio
 import selectors
 import time
 import types
-from collections.abc import AsyncGenerator, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from time import perf_counter as now
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ LIMIT = 0.02
 _TURN = 0.004
 _KINDS_MOST = 200
 _OTHER = "other work"
+_THREADS = "other threads"
 
 T = TypeVar("T")
 
@@ -49,32 +50,42 @@ class Meter:
         self._stalls: dict[str, Stall] = {}
         self._woke = now()
         self._cpu = time.thread_time()
+        self._process = time.process_time()
         self._measured = 0.0
 
-    def woke(self) -> None:
-        """Note that the loop begins a turn."""
+    def woke(self, late: float = 0.0) -> None:
+        """Note that the loop begins a turn, so many seconds after it was due: another thread had the interpreter."""
         self._woke = now()
+        if late > LIMIT:
+            # This thread waited; what the whole process computed, others did.
+            self._note(_THREADS, late, time.process_time() - self._process)
 
     def rests(self) -> None:
         """Note that the loop is about to wait for something to do."""
         took = now() - self._woke - self._measured
         if took > self.longest or took > LIMIT:
-            self._note(_OTHER, took)
+            self._note(_OTHER, took, time.thread_time() - self._cpu)
         self._measured = 0.0
         self._cpu = time.thread_time()
+        self._process = time.process_time()
 
     def step(self, what: str, took: float) -> None:
         """Note how long something held the loop."""
         self._measured += took
         if took > self.longest or took > LIMIT:
-            self._note(what, took)
+            self._note(what, took, time.thread_time() - self._cpu)
 
-    def _note(self, what: str, took: float) -> None:
+    def beside(self, what: str, computed: float) -> None:
+        """Note how long a thread computed without letting go of the interpreter, which the loop needs as well."""
+        if computed > LIMIT:
+            self._note(what, computed, computed)
+
+    def _note(self, what: str, took: float, computed: float) -> None:
         if took > self.longest:
             self.longest, self.longest_of = took, what
         if took <= LIMIT or (what not in self._stalls and len(self._stalls) == _KINDS_MOST):
             return
-        cpu = min(time.thread_time() - self._cpu, took) * 1000
+        cpu = min(computed, took) * 1000
         known = self._stalls.get(what) or Stall(what, 0, 0, 0)
         self._stalls[what] = replace(
             known,
@@ -106,6 +117,11 @@ async def held(what: str, work: Coroutine[Any, Any, T]) -> T:
     return await _steps(what, work)
 
 
+async def measured(what: str, act: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
+    """Do some work in a task of its own, and measure it likewise."""
+    return await held(what, act(*args))
+
+
 @types.coroutine
 def _steps(what: str, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
     resume: Any = work.send
@@ -118,6 +134,7 @@ def _steps(what: str, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
             return end.value
         finally:
             METER.step(what, now() - began)
+            given = None  # an error that keeps this frame would keep itself, and all that its frames hold
         try:
             given, resume = (yield awaited), work.send
         except BaseException as error:  # noqa: BLE001 - the work is told, and it decides
@@ -130,8 +147,10 @@ class _Selector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for something to do."""
         METER.rests()
+        began = now()
         found = super().select(timeout)
-        METER.woke()
+        # Nobody knows since when what was found is ready. Where nothing was, the time to wait was the timeout.
+        METER.woke(0.0 if timeout is None or (found and timeout) else now() - began - timeout)
         return found
 
 

@@ -24,6 +24,15 @@ def test_the_last_lines_of_some_bytes(data: bytes, lines: int, tail: bytes) -> N
 
 
 @pytest.mark.parametrize(
+    "data", [b"\n" * 10_000, b"a\n" * 7000 + b"b", b"x" * 5000 + b"\n" * 4096 + b"y" * 4096 + b"\n"]
+)
+def test_the_last_lines_of_many(data: bytes) -> None:
+    every = data.splitlines(keepends=True)
+    for lines in (1, 2, 4095, 4096, 4097, 5000, 6999, 7000, 7001, 9999, 10_000, 10_001):
+        assert data[last_lines_start(data, lines) :] == b"".join(every[-lines:])
+
+
+@pytest.mark.parametrize(
     ("data", "prompt"),
     [
         (b"", ""),

@@ -18,11 +18,15 @@ FORMS = [
     "/v1/jobs/{job}/output?tail=99999999&limit=999999999",
     "/v1/jobs/{job}/output?grep=.&limit=999999999",
     "/v1/jobs/{job}/output?stream=err&grep=x&limit=999999999",
+    "/v1/jobs/{binary}/output?grep=a*",
+    "/v1/jobs/{binary}/output?stream=err&grep=a*",
     "/v1/jobs/{job}/output?follow_ms=1000&limit=999999999",
     "/v1/jobs/{job}/follow",
     "/v1/jobs/{job}/follow?tail=99999999",
 ]
 OUTPUT = f"yes 'a line of output' | head -c {SIZE}; head -c {SIZE} /dev/zero | tr '\\0' '\\1' >&2; printf x >&2"
+BINARY = f"head -c {SIZE} /dev/zero | tr '\\0' '\\377'; head -c {SIZE} /dev/zero >&2"
+"""No lines, and much longer as JSON."""
 
 
 @contextmanager
@@ -48,13 +52,14 @@ def memory(pid: int) -> int:
 async def test_peers_that_read_nothing_take_little_memory_and_starve_nobody(home: Path, readers: int) -> None:
     async with homes.remote(home) as jobs:
         job = (await jobs.run(OUTPUT)).job.id
+        binary = (await jobs.run(BINARY)).job.id
         await everything(jobs, job)
         pid = homes.daemon_pid(home)
         for form in FORMS:
             before = most = memory(pid)
             with ExitStack() as peers:
                 for _ in range(readers):
-                    peers.enter_context(greedy(home, form.format(job=job)))
+                    peers.enter_context(greedy(home, form.format(job=job, binary=binary)))
                 for _ in range(8):
                     assert (await jobs.get(job)).id == job
                     most = max(most, memory(pid))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import json
 import logging
@@ -45,6 +46,9 @@ _LIMITS = Limits(most=10_000, asks_within=30)
 _PATIENCE = 30.0
 _GC_EVERY = 20_000
 _LOOK_AGAIN = 0.02
+_MMAP_THRESHOLD = -3
+"""M_MMAP_THRESHOLD of mallopt(3)."""
+_LARGE = 128 * 1024
 
 
 def main() -> None:
@@ -52,6 +56,7 @@ def main() -> None:
     home = config.home(_home_asked_for(sys.argv[1:]))
     os.umask(0o077)
     os.chdir("/")
+    _give_memory_back()
     try:
         _serve_or_defer(home)
     except BideError as error:
@@ -162,6 +167,12 @@ def _log_to(home: str) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.close(null)
+
+
+def _give_memory_back() -> None:
+    """Have large pieces of memory go back as soon as they are free: by default glibc keeps them once there was one."""
+    with contextlib.suppress(AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 async def _serve(home: str) -> None:

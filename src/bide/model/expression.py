@@ -3,6 +3,7 @@
 See docs/decisions/035-expressions-of-re2.md.
 """
 
+import re
 from importlib import import_module
 
 from bide.model.errors import BadRequest
@@ -17,11 +18,17 @@ _DEEPEST = 100
 """The most parentheses within each other."""
 _MOST_CLASSES = 16
 """The most Unicode classes: each takes 0.1 ms to compile, and compiling holds the interpreter."""
-_MEMORY = 1024 * 1024
-"""The most bytes of a compiled expression, with the states that matching keeps."""
+_MOST_OPTIONAL = 1000
+"""The most optional repetitions: `?` is one, `{2,9}` are seven. Compiling takes time with the square of those in a row."""
+_FEW_OPTIONAL = 250
+_MEMORY = 512 * 1024
+"""The most bytes of a compiled expression, with the states that matching keeps. It also limits the time of compiling."""
+_MEMORY_FOR_MANY = 256 * 1024
+"""The same where more than a few repetitions are optional."""
 _STEPS = 2**30
 """The most steps for one line: the size of the compiled expression times the length of the line, about 5 ns each."""
 _SHOWN = 60
+_OPTIONAL = re.compile(r"\{(\d{0,9}),(\d{1,9})\}|(?<!\()\?")
 _REFUSED = ("invalid perl operator", "invalid escape sequence", "bad repetition operator", "invalid repetition size")
 
 
@@ -64,7 +71,8 @@ def _compiled(words: str) -> "Any":
     # Only those who search pay for loading it; it has no types.
     re2 = import_module("re2")
     options = re2.Options()
-    options.max_mem, options.never_capture, options.log_errors = _MEMORY, True, False
+    options.max_mem = _MEMORY if _optional(words) <= _FEW_OPTIONAL else _MEMORY_FOR_MANY
+    options.never_capture, options.log_errors = True, False
     try:
         compiled = re2.compile(words.encode(), options)
         re2.purge()  # it would keep the last 128 in memory
@@ -80,9 +88,16 @@ def _fault(words: str) -> str | None:
         return f"it has {len(words)} characters, and {LONGEST} is the most; search for less, or several times"
     if words.lower().count("\\p") > _MOST_CLASSES:
         return f"it has more than {_MOST_CLASSES} Unicode classes (\\p); put them into one [...] that is repeated"
+    if (optional := _optional(words)) > _MOST_OPTIONAL:
+        return f"it has {optional} optional repetitions (? is one, {{2,9}} are 7), and {_MOST_OPTIONAL} is the most"
     if _depth(words) > _DEEPEST:
         return f"its parentheses are nested more than {_DEEPEST} deep"
     return None
+
+
+def _optional(words: str) -> int:
+    """Count the optional repetitions as they are written; RE2 joins those of neighbours, so that their sum matters."""
+    return sum(int(most) - int(least or 0) if most else 1 for least, most in _OPTIONAL.findall(words))
 
 
 def _depth(words: str) -> int:

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+_BLOCK = 4096
+
 
 class Stream(StrEnum):
     """Which of a job's outputs."""
@@ -54,10 +56,13 @@ def last_lines_start(data: bytes, lines: int) -> int:
     if lines <= 0:
         return len(data)
     at = len(data) - 1 if data.endswith(b"\n") else len(data)
+    # Whole blocks are counted: a step for each line takes long where lines are short.
+    while (held := data.count(b"\n", max(at - _BLOCK, 0), at)) < lines:
+        at, lines = at - _BLOCK, lines - held
+        if at <= 0:
+            return 0
     for _ in range(lines):
         at = data.rfind(b"\n", 0, at)
-        if at < 0:
-            return 0
     return at + 1
 
 

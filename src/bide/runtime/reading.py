@@ -21,8 +21,9 @@ from bide.runtime.hub import heard
 from bide.runtime.live import Live
 from bide.runtime.searching import Due
 
-_SCAN = 1024 * 1024
-_LINE_MAX = 1024 * 1024
+_SCAN = 128 * 1024
+_LINE_MAX = 256 * 1024
+"""A line of a megabyte of bytes that are no text takes more than ten as JSON, and so does each search that found one."""
 _MATCHES_BYTES = 256 * 1024
 _MATCHES_MOST = 4000
 """So many lines of so many bytes are in one answer: in JSON they take several times as much."""
@@ -191,7 +192,7 @@ class LineScanner:
         """Every complete line from here on; at the end of the job also a last one without a newline.
 
         With `partial`, also an unfinished line, which is given again when there is more of it. A line longer than
-        1 MiB is given in pieces.
+        256 KiB is given in pieces.
         """
         pending = b""
         at = self.offset

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -24,7 +25,7 @@ from bide.runtime.live import Live
 from bide.runtime.readiness import is_ready
 from bide.runtime.reading import LineScanner, kept, watching
 from bide.runtime.searching import Due
-from bide.stalls import in_turns
+from bide.stalls import held, in_turns
 
 _TRY_EVERY = 0.1
 _THEN_EVERY = 2.0
@@ -32,7 +33,7 @@ _TRY_FOR = 2.0
 _HTTP_OK = range(200, 400)
 
 
-Condition = Callable[[], Awaitable[str | None]]
+Condition = Callable[[], Coroutine[Any, Any, str | None]]
 """Returns when it holds; what came instead, if it was something else."""
 
 
@@ -222,7 +223,7 @@ async def _first(waiting: _Wait, conditions: list[tuple[str, Condition]]) -> Non
 
     async def one(met: str, condition: Condition) -> None:
         try:
-            met = await condition() or met
+            met = await held(f"waiting for {met}", condition()) or met
         except BadRequest as error:
             errors.append(error)  # raised below: the group would wrap it
         if waiting.met == "timeout":

@@ -18,8 +18,11 @@ from bide.model.output import Stream
 from bide.model.questionforms import posed_to_json
 from bide.model.request import Request
 from bide.model.until import Until
+from bide.stalls import measured
 from bide.web.http import Reply
 
+_WHAT = "GET /v1/jobs/*/follow"
+"""What its parts are measured as: each has a task of its own."""
 FRAMES = "application/vnd.bide.frames"
 _EVENT = 0
 _TYPES = {Stream.OUT: 1, Stream.ERR: 2}
@@ -60,12 +63,12 @@ async def follow(
     await send(event("job", job=job_to_json(job), joined=joined))
     one_stream = job.spec.merge or job.spec.pty
     async with anyio.create_task_group() as group:
-        group.start_soon(_matters, jobs, job.id, send)
+        group.start_soon(measured, _WHAT, _matters, jobs, job.id, send)
         if job.spec.stdin or job.spec.pty:
-            group.start_soon(_prompts, jobs, job.id, send)
+            group.start_soon(measured, _WHAT, _prompts, jobs, job.id, send)
         async with anyio.create_task_group() as streams:
             for stream in (Stream.OUT,) if one_stream else Stream:
-                streams.start_soon(_copy, jobs, job.id, stream, starts[stream], tail, send)
+                streams.start_soon(measured, _WHAT, _copy, jobs, job.id, stream, starts[stream], tail, send)
         group.cancel_scope.cancel()
     await send(event("ended", job=job_to_json(await jobs.get(job.id))))
 

@@ -20,8 +20,9 @@ import httptools
 from bide.gate import Gate, Guest, Limits, admitting
 from bide.model import jsontext
 from bide.model.errors import TooManyConnections
+from bide.web.heads import head, whole
 from bide.web.request import HttpRequest
-from bide.web.room import SMALL, Place, Room
+from bide.web.room import SEARCHES, SMALL, Place, Room
 
 log = logging.getLogger(__name__)
 
@@ -30,22 +31,6 @@ HEAD_MAX = 64 * 1024
 _FIELDS_MAX = 100
 _RECEIVE = 64 * 1024
 """What arrives is read into one buffer per server and parsed at once: one made for each read costs more than reading."""
-_PHRASES = {
-    200: "OK",
-    303: "See Other",
-    400: "Bad Request",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    409: "Conflict",
-    410: "Gone",
-    413: "Content Too Large",
-    421: "Misdirected Request",
-    500: "Internal Server Error",
-    503: "Service Unavailable",
-    507: "Insufficient Storage",
-}
 
 
 class PeerGone(Exception):
@@ -71,13 +56,13 @@ class Reply:
     ) -> None:
         """Send a whole answer."""
         self.started = True
-        head = _head(status, kind, {"Content-Length": len(body), **(headers or {})})
+        begins = head(status, kind, {"Content-Length": len(body), **(headers or {})})
         if len(body) <= SMALL:
-            await self._connection.write(head + body)
+            await self._connection.write(begins + body)
             return
         async with self.room(len(body)):
             # In pieces: what the peer does not read is not copied into the buffers of its connection.
-            await self._connection.write(head)
+            await self._connection.write(begins)
             for at in range(0, len(body), SMALL):
                 await self._connection.write(memoryview(body)[at : at + SMALL])
 
@@ -89,6 +74,10 @@ class Reply:
         """Have room for an answer of this size while inside; others may have to be sent before."""
         return self._connection.room(size)
 
+    def search(self) -> AbstractAsyncContextManager[None]:
+        """Have one of the places for searches while inside, until what was found is sent."""
+        return self._connection.search()
+
     async def json(self, value: object, *, status: int = 200) -> None:
         """Send a JSON answer."""
         await self.send(jsontext.encode(value), status=status)
@@ -96,20 +85,8 @@ class Reply:
     async def stream(self, kind: str) -> Callable[[bytes], Awaitable[None]]:
         """Begin an answer that ends with the connection; returns how to send its parts."""
         self.started = self.streamed = True
-        await self._connection.write(_head(200, kind, {"Connection": "close", "Cache-Control": "no-store"}))
+        await self._connection.write(head(200, kind, {"Connection": "close", "Cache-Control": "no-store"}))
         return self._connection.write
-
-
-def _head(status: int, kind: str, headers: Mapping[str, object]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, 'Answer')}", f"Content-Type: {kind}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-def whole(error: Mapping[str, object], status: int) -> bytes:
-    """An answer that carries an error and ends the connection."""
-    body = jsontext.encode({"error": error})
-    return _head(status, "application/json", {"Content-Length": len(body), "Connection": "close"}) + body
 
 
 App = Callable[[HttpRequest, Reply], Awaitable[None]]
@@ -121,7 +98,14 @@ class Connection(asyncio.BufferedProtocol):
     """Answers the requests of one connection in turn. If the peer goes away, the call in progress is cancelled."""
 
     def __init__(
-        self, app: App, guest: Guest, peers: set[Connection], bytes_max: int, arriving: memoryview, room: Room
+        self,
+        app: App,
+        guest: Guest,
+        peers: set[Connection],
+        bytes_max: int,
+        arriving: memoryview,
+        room: Room,
+        searches: Room,
     ) -> None:
         """While connected, it is one of the peers. So much it may have us hold."""
         self._app = app
@@ -132,7 +116,9 @@ class Connection(asyncio.BufferedProtocol):
         self._bytes_max = bytes_max
         self._arriving = arriving
         self._room = room
+        self._searches = searches
         self._place: Place | None = None
+        self._search: Place | None = None
         self._held = 0
         self._parser = httptools.HttpRequestParser(self)
         self._waiting: deque[HttpRequest] = deque()
@@ -192,11 +178,16 @@ class Connection(asyncio.BufferedProtocol):
         """Send bytes, no faster than the peer reads. Raises PeerGone."""
         if self._transport is None:
             raise PeerGone
+        self._moved()
         self._transport.write(data)
         if not self._writable.is_set():
             await self._writable.wait()
-        if self._place is not None:
-            self._place.moved()
+        self._moved()
+
+    def _moved(self) -> None:
+        for place in (self._place, self._search):
+            if place is not None:
+                place.moved()
 
     def has_room(self, size: int) -> bool:
         """Return whether there is room for an answer of this size at once."""
@@ -214,6 +205,17 @@ class Connection(asyncio.BufferedProtocol):
                 yield
             finally:
                 self._place = None
+
+    @contextlib.asynccontextmanager
+    async def search(self) -> AsyncGenerator[None]:
+        """Have a place for a search while inside. Whoever reads nothing of what it found is hung up on when others wait."""
+        async with self._searches.of(1, self.drop) as place:
+            place.rests()
+            self._search = place
+            try:
+                yield
+            finally:
+                self._search = None
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's own signature
         """Where the next bytes go."""
@@ -340,6 +342,7 @@ async def serving(
     making: set[asyncio.Task[object]] = set()
     loop = asyncio.get_running_loop()
     arriving, room = memoryview(bytearray(_RECEIVE)), Room()
+    searches = Room(SEARCHES)
 
     def admit(peer: socket.socket, guest: Guest) -> None:
         app = door(peer)
@@ -347,7 +350,7 @@ async def serving(
             guest.left()
             peer.close()
             return
-        connection = Connection(app, guest, peers, bytes_max, arriving, room)
+        connection = Connection(app, guest, peers, bytes_max, arriving, room, searches)
         task = loop.create_task(loop.connect_accepted_socket(lambda: connection, peer))
         making.add(task)
         task.add_done_callback(making.discard)

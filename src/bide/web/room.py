@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ import anyio
 SMALL = 64 * 1024
 """An answer of up to this many bytes needs no room."""
 _BYTES = 32 * 1024 * 1024
+SEARCHES = 32
+"""So many searches are under way, or found what was not sent yet: each has up to a megabyte of it."""
 _PATIENCE = 2.0
 """So many seconds a peer may read nothing while others wait for the room that its answer takes."""
 
@@ -23,6 +26,10 @@ class Place:
     size: int
     cut: Callable[[], None]
     moved_at: float = field(default_factory=time.monotonic)
+
+    def rests(self) -> None:
+        """Note that the peer is to read nothing before something moves."""
+        self.moved_at = math.inf
 
     def moved(self) -> None:
         """Note that the peer has read something."""

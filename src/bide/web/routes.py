@@ -89,8 +89,8 @@ _SEND: dict[str, fields.Kind] = {
 _KILL: dict[str, fields.Kind] = {"signal": fields.is_whole, "grace_ms": fields.is_number, "by": fields.is_text}
 _RESTART: dict[str, fields.Kind] = {"grace_ms": fields.is_duration, "by": fields.is_text}
 
-_JSON_SIZE = 8
-"""How many bytes of JSON a byte of output may be, with the text that is made of it."""
+_JSON_SIZE = 12
+"""How many bytes of JSON a byte of output may be: a zero byte has six as text, and is there twice."""
 
 Handler = Callable[["Routes", HttpRequest, Reply, str], Coroutine[Any, Any, None]]
 
@@ -188,11 +188,13 @@ class Routes:
 
     async def on_read(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
-        found = await self._read(query, job, follow=from_ms(query_number(query, "follow_ms", None)))
         if "grep" in query:
-            async with reply.room(len(found.data) * _JSON_SIZE):
-                await reply.json(slice_to_json(found))
+            async with reply.search():
+                found = await self._read(query, job, follow=None)
+                async with reply.room(len(found.data) * _JSON_SIZE):
+                    await reply.json(slice_to_json(found))
             return
+        found = await self._read(query, job, follow=from_ms(query_number(query, "follow_ms", None)))
         size = len(found.data)
         if not reply.has_room(size):
             found = None  # it is read again once there is room for it
