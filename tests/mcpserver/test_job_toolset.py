@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp_types import CallToolResult
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support.gates import Gate
 from tests.support.patience import LONG, PATIENCE, eventually
@@ -49,17 +50,34 @@ async def test_2_a_list_goes_with_nothing_else_and_cancels_nothing(ai: Agent, ga
     await settled(ai, job)
 
 
-async def test_4_5_6_sections_come_in_order_and_snapshots_have_their_fields(ai: Agent, gate: Gate) -> None:
+async def race(ai: Agent, tmp_path: Path, *, poll: list[str], **more: object) -> CallToolResult:
+    """Poll these and one that ends only when the poll has begun."""
+    last = await start(ai, f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done")
+    answers: list[CallToolResult] = []
+
+    async def ask() -> None:
+        answers.append(await ai.ask("job", poll=[*poll, last], **more))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await anyio.sleep(0.2)
+        (tmp_path / "go").touch()
+    return answers[0]
+
+
+async def test_4_5_6_sections_come_in_order_and_snapshots_have_their_fields(
+    ai: Agent, gate: Gate, tmp_path: Path
+) -> None:
     good = await start(ai, "echo fine")
     bad = await start(ai, "echo broken; exit 4")
     await settled(ai, good, bad)
     slow = await start(ai, gate.wait)
     gone = await start(ai, "sleep 1000")
-    answer = await ai.ask("job", poll=[good, bad, slow], cancel=[gone])
+    answer = await race(ai, tmp_path, poll=[good, bad, slow], cancel=[gone])
     text, data = text_of(answer), answer.structured_content
     assert data is not None
     heads = [line for line in text.splitlines() if line.startswith("## ")]
-    assert heads == ["## Cancelled (1)", "## Completed (2)", "## Still Running (1)"]
+    assert heads == ["## Cancelled (1)", "## Completed (3)", "## Still Running (1)"]
     assert f"### {good} [bash] — completed" in text
     assert f"- `{slow}` [bash] — " in text
     rows = {row["id"]: row for row in data["jobs"]}
@@ -156,6 +174,19 @@ async def test_20_25_without_arguments_it_waits_for_the_first_to_settle(ai: Agen
         (tmp_path / "go").touch()
     (data,) = answers
     assert {row["id"]: row["status"] for row in data["jobs"]} == {quick: "completed", slow: "running"}
+    gate.open()
+    await settled(ai, slow)
+
+
+async def test_24_one_that_is_over_does_not_end_the_wait_for_the_others(ai: Agent, gate: Gate, tmp_path: Path) -> None:
+    over = await start(ai, "echo over")
+    await settled(ai, over)
+    slow = await start(ai, gate.wait)
+    data = (await race(ai, tmp_path, poll=[over, slow])).structured_content
+    assert data is not None
+    states = {row["id"]: row["status"] for row in data["jobs"]}
+    assert (states.pop(over), states.pop(slow)) == ("completed", "running")
+    assert list(states.values()) == ["completed"]  # it is the end of the third that was waited for
     gate.open()
     await settled(ai, slow)
 

@@ -119,12 +119,15 @@ class JobTools:
         return Answer(said, {"jobs": []})
 
     async def _first_to_settle(self, call: Call, watched: list[Job]) -> list[Job]:
-        if any(self.status(job) != "running" for job in watched):
+        """Return the watched jobs, at once if all are over, else when the first of those that run is."""
+        running = [job for job in watched if self.status(job) == "running"]
+        if not running:
             return watched
         timeout = timedelta(seconds=min(self.window(call.caller.owner, time.monotonic()), call.longest))
-        waited = await wait_reporting(call, [job.id for job in watched], Mode.ANY, Until(), timeout, often=True)
+        waited = await wait_reporting(call, [job.id for job in running], Mode.ANY, Until(), timeout, often=True)
         self._ladder.returned(call.caller.owner, time.monotonic())
-        return list(waited.jobs)
+        now = {job.id: job for job in waited.jobs}
+        return [now.get(job.id, job) for job in watched]
 
     def window(self, owner: str, now: float) -> float:
         """Seconds that a poll which begins now may wait."""
