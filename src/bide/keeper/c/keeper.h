@@ -86,6 +86,7 @@ struct keeper {
     pid_t leader;
     i64 leader_ticks, started_mono, started_wall;
     bool replacing, leader_done, ended;
+    bool unkillable;      /* the leader lives after all that KILL was given: its job ends without it, as leader_done says */
     int status;           /* wait status of the leader, when known */
     bool status_known, aborted, out_of_memory;
     int spawn_errno;

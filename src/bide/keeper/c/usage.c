@@ -113,7 +113,7 @@ static bool is_lost(const struct proc *p, const struct tree *now) {
 static bool leader_usage(struct rusage *ru, struct figures *into) {
     siginfo_t info = {0};
     char path[40];
-    if (!k.leader || !k.leader_done || k.replacing || k.ended) return false;
+    if (!k.leader || !k.leader_done || k.replacing || k.ended || k.unkillable) return false;
     if (syscall(SYS_waitid, P_PID, k.leader, &info, WEXITED | WNOHANG | WNOWAIT, ru) != 0 || info.si_pid == 0) return false;
     if (!into) return true;
     snprintf(path, sizeof path, "/proc/%d/io", k.leader);
