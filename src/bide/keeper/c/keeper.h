@@ -28,6 +28,7 @@ struct spec {
     const char *inside[PATHS], *loose[PATHS]; /* groups to stay in; limits that no group holds; see groups.c */
     int joins, removes, insides, looses;
     const char *cg_oom, *cg_peak, *cg_event; /* files with oom_kill counts, the peak, v1 event_control */
+    const char *cg_cpu;                      /* cpu.stat, or cpuacct.usage of v1 */
     const char *marker;                      /* BIDE_JOB=<id>, as it stands in the job's environment */
     const char *boot;                        /* the boot and pid namespace in which its pids mean something */
 };

@@ -3,7 +3,7 @@
  * The kernel adds the figures of a child to those of its parent when the parent waits for it. So the tree's figures at one
  * moment are the sum over its processes, zombies included, and over the children that the keeper reaped. Two things
  * escape that sum: a child of a parent that ignores SIGCHLD, and, for a keeper that took over, a process that somebody
- * else reaps. Of these the last sample counts. */
+ * else reaps. Of these the last sample counts, and their CPU time is in the figure of the job's control group, if it has one. */
 #include "keeper.h"
 
 #include <errno.h>
@@ -122,6 +122,12 @@ static bool leader_usage(struct rusage *ru, struct figures *into) {
     return true;
 }
 
+/* The CPU time of all that was in the job's group, also of what the sum misses; -1 if no group counts it. */
+static i64 cgroup_cpu_us(void) {
+    i64 us = number_in(k.spec.cg_cpu, "usage_usec "), ns = us < 0 ? number_in(k.spec.cg_cpu, "") : -1;
+    return ns < 0 ? us : ns / 1000;
+}
+
 /* Counts the tree; it becomes the one to compare the next one with. */
 static void count(bool thorough) {
     struct tree now = {0};
@@ -137,6 +143,7 @@ static void count(bool thorough) {
         k.processes += now.at[i].state != 'Z' || now.at[i].threads > 1;
     }
     raise_to(&k.used.cpu_us, sum.cpu_us);
+    raise_to(&k.used.cpu_us, cgroup_cpu_us());
     raise_to(&k.used.read, sum.read);
     raise_to(&k.used.written, sum.written);
     tree_free(&k.before);
