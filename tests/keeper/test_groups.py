@@ -16,6 +16,7 @@ ALL = Limits(memory_bytes=1000, cpus=0.5, pids=7)
 FILES = (
     *("memory.max", "memory.swap.max", "memory.oom.group", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
     *("pids.max", "cpu.max", "cpu.cfs_period_us", "cpu.cfs_quota_us", "cgroup.procs"),
+    *("cpu.stat", "cpuacct.usage"),
 )
 
 
@@ -57,6 +58,7 @@ def test_with_v2_all_limits_are_files_of_one_group(place: Path, monkeypatch: pyt
     assert made.orders["inside"] == ["memory,cpu,pids :/mine/j1"]
     assert made.orders["cg_oom"] == [f"{group}/memory.events"]
     assert made.orders["cg_peak"] == [f"{group}/memory.peak"]
+    assert made.orders["cg_cpu"] == [f"{group}/cpu.stat"]
 
 
 def test_with_v1_each_limit_is_a_file_of_its_hierarchy(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +70,7 @@ def test_with_v1_each_limit_is_a_file_of_its_hierarchy(place: Path, monkeypatch:
     assert (group / "cpu.cfs_quota_us").read_text() == "50000"
     assert made.orders["cg_oom"] == [f"{group}/memory.oom_control"]
     assert made.orders["cg_event"] == [f"{group}/cgroup.event_control"]
+    assert made.orders["cg_cpu"] == [f"{group}/cpuacct.usage"]
 
 
 def test_a_kernel_that_does_not_account_swap_limits_memory_all_the_same(

@@ -1,21 +1,24 @@
 """The keeper as a process: alone in its folder, quiet, and patient."""
 
+import json
 import os
 import signal
 import subprocess
-from datetime import timedelta
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.support import homes, processes
 from tests.support.gates import Gate
-from tests.support.patience import LONG, end_of, ended, eventually
+from tests.support.patience import LONG, PATIENCE, end_of, ended, eventually
 
 import bide
 from bide import Reason, Until
 from bide.api import Jobs
-from bide.keeper import launch
+from bide.keeper import folder, launch
 from bide.keeper.launch import KEEPER
+from bide.model.job import Job, JobId, Spec
 
 
 async def test_a_stopped_keeper_holds_the_job_up_and_loses_nothing(local: Jobs, home: Path, gate: Gate) -> None:
@@ -107,3 +110,35 @@ async def test_a_job_that_has_run_is_never_run_again(local: Jobs, home: Path, tm
     assert (tmp_path / "ran").read_text() == "ran\n"
     (folder / "end").write_bytes(before)
     assert ended(await local.get(job.id)) == job.phase
+
+
+IGNORES = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if os.fork() == 0:
+    while time.process_time() < 0.6: pass
+    os._exit(0)
+try: os.wait()
+except ChildProcessError: pass
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("hierarchy", "counted"), [("cpuacct", "cpuacct.usage"), ("unified", "cpu.stat"), (".", "cpu.stat")]
+)
+def test_the_cpu_time_that_a_group_counts_is_the_jobs(tmp_path: Path, hierarchy: str, counted: str) -> None:
+    """The kernel drops the figures of children of a process that ignores SIGCHLD."""
+    root = Path("/sys/fs/cgroup", hierarchy)
+    if not (root / "cgroup.procs").exists():
+        pytest.skip(f"no control groups at {root}")
+    group = root / f"bide-test-{os.getpid()}"
+    group.mkdir()
+    job = Job(JobId("j0000000000"), Spec((sys.executable, "-c", IGNORES), "x", str(tmp_path)), datetime.now(UTC))
+    path = tmp_path / "jobs" / job.id
+    path.parent.mkdir()
+    groups = {"join": [f"{group}/cgroup.procs"], "cg_cpu": [f"{group}/{counted}"], "remove": [str(group)]}
+    folder.prepare(str(path), job, folder.Orders(env={}, groups=groups))
+    assert subprocess.run([KEEPER, str(path)], timeout=PATIENCE, check=False).returncode == 0
+    assert json.loads((path / "end").read_bytes())["cpu_ms"] >= 600
+    assert not group.exists()

@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 from tests.support import homes, processes
+from tests.support.freezer import Freezer
+from tests.support.gates import Gate
 from tests.support.patience import end_of, ended, eventually
 
 import bide
-from bide import Job
+from bide import Job, Limits, OnOutputCap, Reason, Until
 from bide.api import Jobs
 from bide.model.errors import BadRequest
+from bide.model.phase import Running
 
 LEAVES = "setsid sleep 1000 & echo $!"
 
@@ -127,3 +130,56 @@ async def test_a_stranger_with_a_survivors_pid_is_neither_listed_nor_touched(
         assert killed.verified_empty
         assert killed.signalled == 0
     assert stranger.poll() is None
+
+
+async def frozen(jobs: Jobs, freezer: Freezer, command: str, limits: Limits) -> tuple[str, int]:
+    """A running job whose leader is frozen, and that leader."""
+    job = (await jobs.run(command, limits=limits, background=True)).job.id
+    await jobs.wait([job], until=Until(log="up"))
+    found = await jobs.get(job)
+    assert isinstance(found.phase, Running)
+    freezer.freeze(found.phase.pid)
+    return job, found.phase.pid
+
+
+STAYS = "echo up; exec sleep 1000"
+
+
+@pytest.mark.root
+async def test_a_leader_that_not_even_kill_ends_is_named_by_the_end(jobs: Jobs, gate: Gate, freezer: Freezer) -> None:
+    limits = Limits(output_bytes=1024, on_output_cap=OnOutputCap.KILL, grace=timedelta(seconds=0.1))
+    job, leader = await frozen(jobs, freezer, f"({gate.wait}; head -c 3000 /dev/zero) & echo up; wait", limits)
+    gate.open()
+    end = (await end_of(jobs, job)).end
+    assert (end.reason, end.exit_code, end.signal, end.status) == (Reason.OVERFLOW, None, None, 126)
+    assert [process.pid for process in end.survivors] == [leader]
+    assert await left(jobs, job) == [leader]
+    freezer.thaw()
+    await eventually(lambda: not processes.is_alive(leader))
+    assert await left(jobs, job) == []
+    assert (await jobs.kill(job)).verified_empty
+    assert (await end_of(jobs, job)).end == end
+
+
+@pytest.mark.root
+async def test_a_kill_says_that_the_leader_survives_and_the_job_is_over(jobs: Jobs, freezer: Freezer) -> None:
+    job, leader = await frozen(jobs, freezer, STAYS, Limits())
+    killed = await jobs.kill(job, signal=signal.SIGKILL)
+    assert ended(killed.job).end.reason is Reason.KILLED
+    assert (killed.verified_empty, [process.pid for process in killed.survivors]) == (False, [leader])
+    freezer.thaw()
+    assert (await jobs.kill(job)).verified_empty
+
+
+@pytest.mark.root
+async def test_a_leader_that_survives_is_named_by_a_replaced_keeper_as_well(
+    jobs: Jobs, home: Path, freezer: Freezer
+) -> None:
+    job, leader = await frozen(jobs, freezer, STAYS, Limits())
+    (keeper,) = processes.keepers(home / "jobs")
+    os.kill(keeper, signal.SIGKILL)
+    killed = await jobs.kill(job, signal=signal.SIGKILL)
+    end = ended(killed.job).end
+    assert (end.reason, end.taken_over, [process.pid for process in end.survivors]) == (Reason.KILLED, 1, [leader])
+    freezer.thaw()
+    assert (await jobs.kill(job)).verified_empty

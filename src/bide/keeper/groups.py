@@ -33,7 +33,7 @@ class Group:
     """Of each limit that could not be set although there is a place for it: the value, and what the kernel said."""
 
 
-ORDERS = ("join", "remove", "inside", "loose", "cg_oom", "cg_peak", "cg_event")
+ORDERS = ("join", "remove", "inside", "loose", "cg_oom", "cg_peak", "cg_event", "cg_cpu")
 """The keys of a group's orders."""
 
 
@@ -202,6 +202,10 @@ def _limit(group: Group, base: Base, name: str, job: str, value: float) -> None:
                 raise
     _add(group, "join", f"{path}/cgroup.procs")
     _add(group, "remove", path)
+    # Groups of v2 count the CPU time of all that was in them; of v1 those do in whose hierarchy cpuacct is as well.
+    counted = f"{path}/cpu.stat" if base.version == 2 else f"{path}/cpuacct.usage"
+    if os.path.exists(counted):
+        _add(group, "cg_cpu", counted)
     if name != "memory":
         return
     if base.version == 2:

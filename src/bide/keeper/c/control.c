@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { STEP_MS = 20, SURE_MS = 3000, LOOK_MS = 200 };
+enum { STEP_MS = 20, SURE_MS = 3000, LOOK_MS = 200, ENDING_MS = 30000 };
 
 /* The reason is on record before the first signal, so that no crash turns a kill into a mere exit code. */
 static void intend(const char *reason, const char *by) {
@@ -74,6 +74,14 @@ static void kill_done(void) {
     tell(T_KILLED);
 }
 
+/* Not even KILL ends the leader: the job is over, and its end names what survives. One that is about to be gone, and frees
+ * much memory say, has more time: so its status is not lost. */
+static void leader_survives(i64 now) {
+    struct proc p;
+    bool ending = proc_read(k.leader, &p) && p.ticks == k.leader_ticks && p.ending;
+    if (!ending || now >= k.kill.give_up_at + ENDING_MS) k.leader_done = k.unkillable = true;
+}
+
 void kill_step(void) {
     if (!k.kill.active) return;
     if (tree_is_empty()) return kill_done();
@@ -90,7 +98,9 @@ void kill_step(void) {
         /* What it began while it was told to end. Before it has ended that may be how it ends well. */
         k.kill.signalled += tree_signal(k.kill.sig, false, &reached);
     }
-    if (k.kill.give_up_at && now >= k.kill.give_up_at) kill_done();
+    if (!k.kill.give_up_at || now < k.kill.give_up_at) return;
+    if (k.kill.hard && !k.leader_done) leader_survives(now);
+    else if (!k.unkillable || k.ended) kill_done(); /* whoever asked is told when the end is on record */
 }
 
 static i64 sooner(i64 a, i64 b) { return a == 0 ? b : b == 0 ? a : a < b ? a : b; }

@@ -28,6 +28,7 @@ struct spec {
     const char *inside[PATHS], *loose[PATHS]; /* groups to stay in; limits that no group holds; see groups.c */
     int joins, removes, insides, looses;
     const char *cg_oom, *cg_peak, *cg_event; /* files with oom_kill counts, the peak, v1 event_control */
+    const char *cg_cpu;                      /* cpu.stat, or cpuacct.usage of v1 */
     const char *marker;                      /* BIDE_JOB=<id>, as it stands in the job's environment */
     const char *boot;                        /* the boot and pid namespace in which its pids mean something */
 };
@@ -86,6 +87,7 @@ struct keeper {
     pid_t leader;
     i64 leader_ticks, started_mono, started_wall;
     bool replacing, leader_done, ended;
+    bool unkillable;      /* the leader lives after all that KILL was given: its job ends without it, as leader_done says */
     int status;           /* wait status of the leader, when known */
     bool status_known, aborted, out_of_memory;
     int spawn_errno;

@@ -141,7 +141,7 @@ static void on_leader_done(void) {
     k.drain_until = k.ended_mono + LATE_MS;
     if (k.report >= 0) read_report();
     if (k.replacing) k.aborted = !record_read_started();
-    if (!k.ended && !k.spawn_errno && !k.aborted && k.leader) learn_status();
+    if (!k.ended && !k.spawn_errno && !k.aborted && !k.unkillable && k.leader) learn_status();
     /* The kernel counts before it kills: a leader that ends because a child was killed does so after the count. */
     k.out_of_memory = k.status_known && oom_happened();
     if (!k.ended && !k.kill.active && k.out_of_memory) kill_begin(SIGKILL, 0, "oom", "limit", ""); /* what the kernel left alive */
@@ -149,7 +149,7 @@ static void on_leader_done(void) {
 
 static bool drained(void) {
     bool stalled = false;
-    if (k.kill.active && (k.kill.hard || k.reason[0])) return false; /* if we end the job, it is over when its tree is gone */
+    if (k.kill.active && (k.kill.hard || k.reason[0]) && !k.unkillable) return false; /* if we end the job, it is over when its tree is gone */
     for (int i = 0; i < k.streams; i++) {
         if (k.stream[i].stalled) stalled = true;
         else if (!k.stream[i].eof && mono_ms() < k.drain_until) return false;
@@ -172,7 +172,7 @@ static void leave(int code) {
 
 /* After the end: while descendants are alive, somebody who can still end them. */
 static void after_end(void) {
-    if (!k.replacing && k.leader) waitpid(k.leader, NULL, 0);
+    if (!k.replacing && k.leader) waitpid(k.leader, NULL, k.unkillable ? WNOHANG : 0);
     kill_step();
 }
 
@@ -291,6 +291,7 @@ static void step(void) {
     if (k.leader_done && seen_done && !k.ended && k.aborted) _exit(0); /* to be started again, in the same groups */
     if (k.leader_done && seen_done && !k.ended && drained()) {
         count_missing();
+        if (k.unkillable && !k.replacing) k.status_known = child_status(); /* it may have ended meanwhile */
         record_end();
         if (k.ended) after_end();
         else if (stat("spec", &st) != 0) leave(NO_ROOM);

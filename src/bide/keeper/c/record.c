@@ -134,7 +134,7 @@ static void put_tree(struct text *t, const char *key, bool thorough) {
     tree_collect(&tree, thorough);
     int living = 0;
     for (int i = 0; i < tree.n; i++)
-        if (!tree.at[i].ending) tree.at[living++] = tree.at[i];
+        if (!tree.at[i].ending || (k.unkillable && tree.at[i].pid == k.leader)) tree.at[living++] = tree.at[i];
     tree.n = living;
     put(t, ",\"%s_count\":%d,\"%s\":[", key, tree.n, key);
     for (int i = 0, shown = 0; i < tree.n && t->n < sizeof t->at - 512; i++, shown++) {
@@ -228,11 +228,11 @@ static void put_outcome(struct text *t) {
     int code = -1, sig = -1;
     if (k.spawn_errno) {
         reason = "spawn_failed";
-    } else if (!k.status_known) {
+    } else if (!k.status_known && !k.unkillable) {
         reason = "lost";
     } else {
-        if (WIFEXITED(k.status)) code = WEXITSTATUS(k.status);
-        if (WIFSIGNALED(k.status)) sig = WTERMSIG(k.status);
+        if (k.status_known && WIFEXITED(k.status)) code = WEXITSTATUS(k.status);
+        if (k.status_known && WIFSIGNALED(k.status)) sig = WTERMSIG(k.status);
         if (k.out_of_memory && (!reason[0] || strcmp(reason, "oom") == 0)) {
             reason = "oom";
             snprintf(k.by, sizeof k.by, "limit");

@@ -60,6 +60,7 @@ static void take(struct spec *s, const char *key, const char *value) {
            flag(key, "cap_kills", value, &s->cap_kills) || text(key, "cwd", value, &s->cwd) ||
            text(key, "marker", value, &s->marker) || text(key, "boot", value, &s->boot) || text(key, "cg_oom", value, &s->cg_oom) ||
            text(key, "cg_peak", value, &s->cg_peak) || text(key, "cg_event", value, &s->cg_event) ||
+           text(key, "cg_cpu", value, &s->cg_cpu) ||
            add(key, "inside", value, s->inside, &s->insides) || add(key, "loose", value, s->loose, &s->looses) ||
            add(key, "join", value, s->join, &s->joins) || add(key, "remove", value, s->remove, &s->removes));
     s->umask = (int)mask;

@@ -64,7 +64,7 @@ const struct proc *tree_find(const struct tree *tree, pid_t pid) {
 
 static void add(struct tree *tree, pid_t pid) {
     struct proc p;
-    if (pid == k.leader && k.leader_done && !k.replacing && !k.ended) return; /* ours, over, and its number still taken */
+    if (pid == k.leader && k.leader_done && !k.replacing && !k.ended && !k.unkillable) return; /* ours, over, and its number still taken */
     if (pid == getpid() || tree_find(tree, pid) || !proc_read(pid, &p) || p.state == 'X') return;
     if (p.state == 'Z' && p.threads < 2 && !tree->zombies) return; /* with more, only its first thread has ended */
     if (tree->n == tree->room) {

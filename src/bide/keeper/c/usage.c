@@ -3,7 +3,7 @@
  * The kernel adds the figures of a child to those of its parent when the parent waits for it. So the tree's figures at one
  * moment are the sum over its processes, zombies included, and over the children that the keeper reaped. Two things
  * escape that sum: a child of a parent that ignores SIGCHLD, and, for a keeper that took over, a process that somebody
- * else reaps. Of these the last sample counts. */
+ * else reaps. Of these the last sample counts, and their CPU time is in the figure of the job's control group, if it has one. */
 #include "keeper.h"
 
 #include <errno.h>
@@ -113,13 +113,19 @@ static bool is_lost(const struct proc *p, const struct tree *now) {
 static bool leader_usage(struct rusage *ru, struct figures *into) {
     siginfo_t info = {0};
     char path[40];
-    if (!k.leader || !k.leader_done || k.replacing || k.ended) return false;
+    if (!k.leader || !k.leader_done || k.replacing || k.ended || k.unkillable) return false;
     if (syscall(SYS_waitid, P_PID, k.leader, &info, WEXITED | WNOHANG | WNOWAIT, ru) != 0 || info.si_pid == 0) return false;
     if (!into) return true;
     snprintf(path, sizeof path, "/proc/%d/io", k.leader);
     read_io(path, into);
     into->cpu_us = rusage_us(ru);
     return true;
+}
+
+/* The CPU time of all that was in the job's group, also of what the sum misses; -1 if no group counts it. */
+static i64 cgroup_cpu_us(void) {
+    i64 us = number_in(k.spec.cg_cpu, "usage_usec "), ns = us < 0 ? number_in(k.spec.cg_cpu, "") : -1;
+    return ns < 0 ? us : ns / 1000;
 }
 
 /* Counts the tree; it becomes the one to compare the next one with. */
@@ -137,6 +143,7 @@ static void count(bool thorough) {
         k.processes += now.at[i].state != 'Z' || now.at[i].threads > 1;
     }
     raise_to(&k.used.cpu_us, sum.cpu_us);
+    raise_to(&k.used.cpu_us, cgroup_cpu_us());
     raise_to(&k.used.read, sum.read);
     raise_to(&k.used.written, sum.written);
     tree_free(&k.before);
