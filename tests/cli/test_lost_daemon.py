@@ -242,3 +242,21 @@ def sockets(pid: int) -> int:
         with suppress(FileNotFoundError):
             found += os.readlink(fd).startswith("socket:")
     return found
+
+
+def test_a_folder_in_place_of_the_socket_is_said_at_once(alone: Shell) -> None:
+    alone.out("daemon", "start")
+    pid, socket = homes.daemon_pid(alone.home), alone.home / "bide.sock"
+    os.kill(pid, signal.SIGSTOP)  # it makes a socket that is gone anew at once
+    socket.unlink()
+    socket.mkdir()
+    os.kill(pid, signal.SIGCONT)
+    for words in (("ls",), ("daemon", "stop")):
+        error = alone.json(*words)["error"]
+        assert error["code"] == "daemon_unavailable"
+        assert f"{socket} is a folder where its socket must be; remove it" in error["message"]
+    findings = {one["check"]: one for one in alone.json("doctor")["checks"]}
+    assert str(socket) in findings["daemon"]["text"]
+    socket.rmdir()
+    assert alone("ls").returncode == 0
+    assert homes.daemon_pid(alone.home) == pid

@@ -39,11 +39,19 @@ def try_connect(home: str, name: str = SOCKET) -> _socket.socket | None:
     except OSError as error:
         sock.close()
         if error.errno in _ABSENT:
+            _check_no_folder(home, name)
             return None
         if error.errno in (errno.EACCES, errno.EPERM):
             raise HomeUnusable(home=home, detail="no permission to use its socket") from error
         raise DaemonUnavailable(home=home, detail=error.strerror or str(error)) from error
     return sock
+
+
+def _check_no_folder(home: str, name: str) -> None:
+    """Raise DaemonUnavailable where a folder has the place of a socket: no daemon removes it, so none can listen there."""
+    path = os.path.join(home, name)
+    if os.path.isdir(path):
+        raise DaemonUnavailable(home=home, detail=f"{path} is a folder where its socket must be; remove it")
 
 
 def _connect(sock: _socket.socket, home: str, name: str) -> None:

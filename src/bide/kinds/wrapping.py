@@ -53,14 +53,16 @@ __bide_leave() {
     done
     builtin compgen -e >|"$__bide_state.tmp"
     mapfile -t __bide_names <"$__bide_state.tmp"
+    # A set, since there may be thousands: a list would be read through for each of them.
+    local -A __bide_exported=()
     for __bide_n in "${__bide_names[@]}"; do
+        __bide_exported[$__bide_n]=1
         if [[ -v $__bide_n ]]; then builtin printf 'env=%s=%s\0' "$__bide_n" "${!__bide_n}"; fi
     done
-    __bide_line=":${__bide_names[*]}:"
     builtin compgen -v >|"$__bide_state.tmp"
     mapfile -t __bide_names <"$__bide_state.tmp"
     for __bide_n in "${__bide_names[@]}"; do
-        if [[ $__bide_n == __bide_* || $__bide_n == BASH* || $__bide_line == *":$__bide_n:"* ]]; then continue; fi
+        if [[ $__bide_n == __bide_* || $__bide_n == BASH* || -n ${__bide_exported[$__bide_n]-} ]]; then continue; fi
         builtin printf 'shell=variable %s\n' "$__bide_n"
         builtin declare -p -- "$__bide_n"
         builtin printf '\0'
