@@ -158,6 +158,16 @@ def test_requests_that_are_unfinished_are_bounded_together(daemon: Path, http: H
         assert http.getresponse().status == 404
 
 
+def test_short_headers_count_with_all_of_their_lines(http: Http) -> None:
+    http.putrequest("GET", "/v1/daemon")
+    for _ in range(20_000):
+        http.putheader("A", "b")
+    http.endheaders()
+    answer = http.getresponse()
+    assert answer.status == 400
+    assert b"at most 65536 bytes together" in answer.read()
+
+
 def test_a_request_with_too_many_headers_is_told_so(http: Http) -> None:
     http.putrequest("GET", "/v1/daemon")
     for number in range(3000):

@@ -281,7 +281,7 @@ class Connection(asyncio.BufferedProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """The parser has a header. What is given twice is a list, but a request has one Host."""
         headers, name = self._request.headers, name.lower()
-        if not self._fits_head(len(name) + len(value)):
+        if not self._fits_head(len(name) + len(value) + len(b": \r\n")):
             return
         if name not in headers:
             headers[name] = value
