@@ -14,6 +14,7 @@ import os
 import resource
 import select
 import socket
+import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 
@@ -33,7 +34,9 @@ _LOOKS = 2
 _LENT = 4
 """Descriptors freed for one connection: its own, and what its request opens."""
 _SHARE = 8
-"""A door that anybody can reach takes one of so many descriptors at most."""
+"""A door that anybody can reach takes one of so many descriptors at most, and so do those that owe a request at any door."""
+_GRACE = 0.1
+"""Seconds in which a connection does not give way to such a share: it may just not have been read yet."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -133,7 +136,8 @@ RESERVE = Reserve()
 
 
 def _limit() -> int:
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if most == resource.RLIM_INFINITY else most
 
 
 class Gate:
@@ -201,6 +205,9 @@ class Gate:
             full = self._is_full()
             if full and (self._closing or self._drop_oldest()):
                 return  # the loop closes it, and then looks here again
+            if len(self.asking) >= max(_limit() // _SHARE, 1):
+                self._drop_silent()
+                return
             peer = self._next()
             if peer is None:
                 return
@@ -255,6 +262,15 @@ class Gate:
                 self._close(guest)
                 return True
         return False
+
+    def _drop_silent(self) -> None:
+        """Close the connection that has owed a request for longest, as soon as it has had time to say something."""
+        wait = next(iter(self.asking)).since + _GRACE - time.monotonic()
+        if wait <= 0:
+            self._drop_oldest()
+            return
+        self._loop.remove_reader(self._sock.fileno())
+        self._again = self._loop.call_later(wait, self._resume)
 
     def _close(self, guest: Guest) -> None:
         guest.busy()

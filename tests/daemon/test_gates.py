@@ -117,8 +117,10 @@ async def test_the_owner_is_answered_when_its_own_connections_have_all_descripto
         for _ in range(150):
             held.enter_context(connected(home, "mcp.sock"))
             held.enter_context(connected(home, "bide.sock"))
-        with closing(Http(home)) as http:
-            assert http.ask("GET", "/v1/daemon")[0] == 200
+        for _ in range(3):
+            with closing(Http(home)) as http:
+                assert http.ask("GET", "/v1/daemon")[0] == 200
+                assert http.ask("POST", "/v1/jobs", {"command": "exit 3"})[1]["job"]["exit_code"] == 3
 
 
 def test_a_connection_that_asks_for_nothing_is_closed(tmp_path: Path) -> None:
@@ -154,6 +156,15 @@ def test_one_too_many_is_refused_while_all_are_busy(tmp_path: Path) -> None:
                 more.sendall(ASK)
                 if more.recv(4096).startswith(b"HTTP/1.1 200 "):
                     break
+
+
+@pytest.mark.parametrize("line", [b"\xff\x00garbage\n", b"[]\n", b"{}\n", b'"' * 100 + b"\n", b"[" * 100_000 + b"\n"])
+async def test_a_first_line_that_says_nothing_of_the_client_is_answered(home: Path, port: int, line: bytes) -> None:
+    with daemon(home, port):
+        with connected(home, "mcp.sock") as one:
+            one.sendall(line)
+            assert json.loads(rest(one))["error"]["code"] == -32600
+        assert "Traceback" not in (home / "daemon.log").read_text()
 
 
 @pytest.mark.parametrize("door", ["bide.sock", "page", "mcp.port"])

@@ -56,6 +56,13 @@ async def test_a_request_that_cannot_be_read_is_answered_under_its_id(client: Wi
     assert "result" in await client.request("tools/list", {})
 
 
+@pytest.mark.parametrize("id_", ['{"a": 1}', "[1]", "1.5", "true", "null", "NaN"])
+async def test_a_request_whose_id_cannot_be_one_is_refused(client: Wire, id_: str) -> None:
+    await client.send(f'{{"jsonrpc": "2.0", "method": "tools/list", "id": {id_}}}'.encode())
+    assert (await client.answer(None))["error"]["code"] == -32600
+    assert "result" in await client.request("tools/list", {})
+
+
 async def test_a_line_that_is_no_request_is_answered_without_an_id(client: Wire) -> None:
     for line in (b"no json", b"[" * 5000, b"7", b'{"id":1,"result":3}', b'{"jsonrpc":"2.0","id":3,"result":[]}'):
         await client.send(line)

@@ -277,6 +277,7 @@ async def test_a_name_is_taken_by_a_queued_job(jobs: Jobs, gate: Gate) -> None:
     ("turn", "detail"),
     [
         (Turn(group="a b"), "'a b' cannot be a group"),
+        (Turn(after=("x",) * 1001), "a job may start after at most 1000 others, and these are 1001"),
         (Turn(priority=1001), "a priority is a whole number from -1000 to 1000, not 1001"),
         (Turn(after_any=True), "name them"),
         (Turn(at=datetime(2026, 1, 1)), "needs a time zone"),  # noqa: DTZ001

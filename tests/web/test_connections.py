@@ -4,8 +4,8 @@ import json
 import os
 import socket
 import struct
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -15,15 +15,27 @@ from tests.support.patience import PATIENCE
 from bide.web.http import BODY_MAX
 
 
-@pytest.fixture
-def wire(daemon: Path) -> Iterator[socket.socket]:
+@contextmanager
+def connected(home: Path) -> Generator[socket.socket]:
     """A bare connection."""
     with socket.socket(socket.AF_UNIX) as found:
         found.settimeout(PATIENCE)
-        folder = os.open(daemon, os.O_PATH)
+        folder = os.open(home, os.O_PATH)
         found.connect(f"/proc/self/fd/{folder}/bide.sock")
         os.close(folder)
         yield found
+
+
+@pytest.fixture
+def wire(daemon: Path) -> Iterator[socket.socket]:
+    """One that a test has."""
+    with connected(daemon) as found:
+        yield found
+
+
+def memory(pid: int) -> int:
+    """The memory that a process has now."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def rest(wire: socket.socket) -> bytes:
@@ -129,6 +141,33 @@ def test_requests_that_wait_for_their_turn_are_bounded_together(wire: socket.soc
         rest(wire)  # the daemon hangs up long before the job ends
 
 
+def test_requests_that_are_unfinished_are_bounded_together(daemon: Path, http: Http) -> None:
+    pid = http.ask("GET", "/v1/daemon")[1]["pid"]
+    before = memory(pid)
+    head = b"POST /v1/wait HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % BODY_MAX
+    with ExitStack() as stack:
+        wires = [stack.enter_context(connected(daemon)) for _ in range(30)]
+        for wire in wires:
+            wire.sendall(head + bytes(BODY_MAX - 10))
+        first = rest(wires[0])
+        assert first.startswith(b"HTTP/1.1 503 ")
+        assert json.loads(first.partition(b"\r\n\r\n")[2])["error"]["code"] == "too_much_at_once"
+        assert memory(pid) - before < 100 * 1024 * 1024
+        body = json.dumps({"jobs": ["nobody"], "mode": "any"}) + " " * (BODY_MAX // 2)
+        http.request("POST", "/v1/wait", body)
+        assert http.getresponse().status == 404
+
+
+def test_short_headers_count_with_all_of_their_lines(http: Http) -> None:
+    http.putrequest("GET", "/v1/daemon")
+    for _ in range(20_000):
+        http.putheader("A", "b")
+    http.endheaders()
+    answer = http.getresponse()
+    assert answer.status == 400
+    assert b"at most 65536 bytes together" in answer.read()
+
+
 def test_a_request_with_too_many_headers_is_told_so(http: Http) -> None:
     http.putrequest("GET", "/v1/daemon")
     for number in range(3000):
@@ -159,6 +198,17 @@ def test_a_caller_who_hangs_up_in_the_middle_leaves_the_job_alone(wire: socket.s
     waited = http.ask("POST", "/v1/wait", {"jobs": ["left-alone"], "timeout_ms": 200})[1]
     assert waited["timed_out"]
     assert http.ask("POST", "/v1/jobs/left-alone/kill", {"signal": 9})[1]["job"]["reason"] == "killed"
+
+
+def test_a_caller_who_leaves_while_an_answer_is_streamed_is_no_failure(daemon: Path, http: Http) -> None:
+    job = http.ask("POST", "/v1/jobs", {"command": "yes | head -c 5000000"})[1]["job"]["id"]
+    for _ in range(20):
+        with connected(daemon) as wire:
+            wire.sendall(f"GET /v1/jobs/{job}/follow HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            assert wire.recv(100_000)
+    assert http.ask("GET", "/v1/daemon")[0] == 200
+    log = daemon / "daemon.log"
+    assert "a request failed" not in (log.read_text() if log.exists() else "")
 
 
 def test_a_slow_reader_blocks_nobody_else(wire: socket.socket, http: Http, daemon: Path) -> None:

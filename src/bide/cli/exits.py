@@ -41,6 +41,7 @@ STATUS_OF_CODE = {
     "home_read_only": 99,
     "too_many_files": 99,
     "too_many_connections": 99,
+    "too_much_at_once": 99,
     "internal_error": 99,
 }
 """What a command exits with when it fails with an error of this code."""

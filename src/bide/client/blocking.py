@@ -39,6 +39,8 @@ class Exchange:
         self.answer = Answer()
         try:
             sock.sendall(message)
+        except BrokenPipeError:
+            pass  # what it said before it hung up, if anything, is there to read
         except OSError as error:
             raise self._gone(error) from error
 

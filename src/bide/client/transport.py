@@ -43,6 +43,8 @@ class _Line:
                 view = view[self._sock.send(view) :]
             except BlockingIOError:
                 await anyio.wait_writable(self._fd)
+            except BrokenPipeError:
+                return  # what it said before it hung up, if anything, is there to read
 
     async def receive(self) -> bytes:
         while True:

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import anyio.to_thread
@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 _HELLO_MAX = 4 * 1024 * 1024
 _LIMITS = Limits(most=2000, asks_within=30)
 _TRIES_AGAIN = 5.0
+_NO_HELLO = (
+    b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the first line says who connects; use bide mcp"}}\n'
+)
 _GONE = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.IncompleteRead)
 """The client left, in the middle of a message or of an answer."""
 
@@ -85,7 +88,11 @@ class McpSocket:
 
     async def _serve(self, stream: SocketStream, view: View, guest: Guest) -> None:
         buffered = BufferedByteReceiveStream(stream)
-        hello = json.loads(await buffered.receive_until(b"\n", _HELLO_MAX))
+        try:
+            hello = _hello(await buffered.receive_until(b"\n", _HELLO_MAX))
+        except (ValueError, RecursionError, anyio.DelimiterNotFound):
+            await stream.send(_NO_HELLO)
+            return
         guest.busy()
         async with AsyncExitStack() as present:
             if view.rights is not None:
@@ -128,6 +135,17 @@ class McpSocket:
                 module = await anyio.to_thread.run_sync(_import, "bide.mcpserver.server")
                 door = self._door = module.Door(self._views.all.jobs, self._group, self._settings)
         return door
+
+
+def _hello(line: bytes) -> dict[str, Any]:
+    """Who connects. Raises ValueError for what does not say it."""
+    hello: Any = json.loads(line)
+    if not isinstance(hello, dict):
+        raise ValueError
+    found = cast("dict[str, Any]", hello)
+    if not {"cwd", "connection"} <= found.keys() or not isinstance(found.get("env"), dict):
+        raise ValueError
+    return found
 
 
 def _import(name: str) -> Any:

@@ -32,6 +32,16 @@ def of(line: bytes, error: ValueError) -> Refusal:
     return Refusal(_id(found), code, f"this is no message of the protocol, so nothing was done: {detail}")
 
 
+def of_bad_id(line: bytes) -> Refusal | None:
+    """What is wrong with a line that was taken for a notification because its id cannot be one."""
+    found = _parsed(line) if b'"id"' in line else None
+    if not isinstance(found, dict) or "id" not in found:
+        return None
+    return Refusal(
+        None, _NO_MESSAGE, "this is no message of the protocol, so nothing was done: an id is text or a whole number"
+    )
+
+
 def _parsed(line: bytes) -> object:
     """The line as JSON, more freely than the protocol reads it: with half characters, and numbers that are none."""
     try:

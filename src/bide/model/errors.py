@@ -30,6 +30,7 @@
     ├── HomeReadOnly          home_read_only       the home is on a file system that cannot be written
     ├── TooManyFiles          too_many_files       no file descriptor is left
     ├── TooManyConnections    too_many_connections a door has as many connections as it takes
+    ├── TooMuchAtOnce         too_much_at_once     a door holds as much of unfinished requests as it may
     ├── DaemonUnavailable     daemon_unavailable   no daemon answers and none could be started
     └── InternalError         internal_error       a fault of ours; the daemon's log has it
 
@@ -270,6 +271,15 @@ class TooManyConnections(BideError):
     sentence = "{door} has as many busy connections as it takes ({most} at most); close some, or try again later"
 
 
+class TooMuchAtOnce(BideError):
+    """A door holds as much of large requests that are unfinished, or wait for their turn, as it may."""
+
+    code = "too_much_at_once"
+    sentence = (
+        "the daemon holds {most_mib} MiB of large requests that are unfinished, the most there may be; send it again"
+    )
+
+
 class HomeReadOnly(BideError):
     """The file system of the home is mounted read-only."""
 
@@ -336,6 +346,7 @@ ERRORS: "dict[str, type[BideError]]" = {
         HomeReadOnly,
         TooManyFiles,
         TooManyConnections,
+        TooMuchAtOnce,
         DaemonUnavailable,
         InternalError,
     )

@@ -65,19 +65,20 @@ def changed(
     drop: Sequence[str],
 ) -> Held:
     """What a session holds after an update. Raises BadRequest."""
-    for name in {*unset} & env.keys():
+    unset_names, dropped = {*unset}, {*drop}
+    for name in unset_names & env.keys():
         raise BadRequest(detail=f"{name!r} cannot be both set and unset")
-    for name in {*drop} & values.keys():
+    for name in dropped & values.keys():
         raise BadRequest(detail=f"variable {name!r} cannot be both set and dropped")
-    for name in unset:
+    for name in unset_names:
         if not name or "=" in name or "\0" in name:
             raise BadRequest(detail=f"{name!r} cannot be the name of an environment variable")
     return replace(
         held,
         cwd=held.cwd if cwd is None else cwd,
-        env={name: text for name, text in held.env.items() if name not in unset} | dict(env),
-        unset=tuple(sorted(({*held.unset} | {*unset}) - env.keys())),
-        vars={name: value for name, value in held.vars.items() if name not in drop} | dict(values),
+        env={name: text for name, text in held.env.items() if name not in unset_names} | dict(env),
+        unset=tuple(sorted(({*held.unset} | unset_names) - env.keys())),
+        vars={name: value for name, value in held.vars.items() if name not in dropped} | dict(values),
     )
 
 

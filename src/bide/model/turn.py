@@ -11,6 +11,8 @@ from bide.model.errors import BadRequest
 
 GROUP_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 PRIORITIES = range(-1000, 1001)
+AFTER_MOST = 1000
+"""The most jobs that one may wait for before it starts."""
 
 
 class Turn(Struct, frozen=True):
@@ -47,6 +49,9 @@ def check_turn(turn: Turn) -> None:
         raise BadRequest(detail=f"{turn.group!r} cannot be a group; use 1 to 64 letters, digits, '.', '_' or '-'")
     if turn.priority not in PRIORITIES:
         raise BadRequest(detail=f"a priority is a whole number from -1000 to 1000, not {turn.priority}")
+    if len(turn.after) > AFTER_MOST:
+        detail = f"a job may start after at most {AFTER_MOST} others, and these are {len(turn.after)}"
+        raise BadRequest(detail=f"{detail}; have it start after one that starts after them")
     if turn.after_any and not turn.after:
         raise BadRequest(detail="after_any says how jobs given as 'after' must end; name them")
     if turn.at is not None and turn.at.tzinfo is None:

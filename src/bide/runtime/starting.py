@@ -161,7 +161,7 @@ def resolved(core: Core, request: Request) -> Turn:
     if request.name is not None and request.name in request.turn.after:
         detail = f"a job cannot wait for itself: {request.name!r} is its own name; give the id of an earlier job"
         raise BadRequest(detail=detail)
-    ids = dict.fromkeys(str(core.find(ref).id) for ref in request.turn.after)
+    ids = dict.fromkeys(str(core.find(ref).id) for ref in dict.fromkeys(request.turn.after))
     return replace(request.turn, after=tuple(ids))
 
 

@@ -15,7 +15,7 @@ import anyio.lowlevel
 
 from bide.model.errors import BadRequest
 from bide.model.expression import Expression
-from bide.model.job import Job
+from bide.model.job import Job, JobId
 from bide.model.output import Match, Stream
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited, check_wait, is_over
@@ -52,11 +52,14 @@ class _Wait:
 
     async def find(self, refs: list[str]) -> None:
         """Find the jobs. Raises JobNotFound or JobForgotten."""
-        async for ref in in_turns(refs):
-            self.jobs.append(self.core.find(ref))
+        found: dict[str, Job] = {}
+        lives: dict[JobId, Live] = {}
+        async for ref in in_turns(dict.fromkeys(refs)):
+            job = found[ref] = self.core.find(ref)
             # At the same instant: it may end before the next is found.
-            if (live := self.core.live(self.jobs[-1])) is not None:
-                self.lives.append(live)
+            if (live := self.core.live(job)) is not None:
+                lives[job.id] = live
+        self.jobs, self.lives = [found[ref] for ref in refs], [*lives.values()]
 
     def now(self) -> list[Job]:
         held = {live.job.id: live.job for live in self.lives}
@@ -71,7 +74,8 @@ class _Wait:
 
     async def log(self, wanted: Expression) -> str:
         """What came first. Whatever ended was looked at to its last line before that counts."""
-        scanners = [(job, LineScanner(self.core, stream)) for job in self.jobs for stream in Stream]
+        jobs = {job.id: job for job in self.jobs}.values()
+        scanners = [(job, LineScanner(self.core, stream)) for job in jobs for stream in Stream]
         while True:
             with heard([bell for live in self.lives for bell in (live.output, live.changed)]) as alarm:
                 over = is_over(self.now(), self.over)

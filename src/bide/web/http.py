@@ -20,8 +20,9 @@ import httptools
 from bide.gate import Gate, Guest, Limits, admitting
 from bide.model import jsontext
 from bide.model.errors import TooManyConnections
+from bide.web.bodies import Bodies
 from bide.web.heads import head, whole
-from bide.web.request import HttpRequest
+from bide.web.request import HttpRequest, PeerGone, has_left
 from bide.web.room import SEARCHES, SMALL, Place, Room
 
 log = logging.getLogger(__name__)
@@ -31,10 +32,6 @@ HEAD_MAX = 64 * 1024
 _FIELDS_MAX = 100
 _RECEIVE = 64 * 1024
 """What arrives is read into one buffer per server and parsed at once: one made for each read costs more than reading."""
-
-
-class PeerGone(Exception):
-    """Whoever asked is no longer there."""
 
 
 class Reply:
@@ -106,6 +103,7 @@ class Connection(asyncio.BufferedProtocol):
         arriving: memoryview,
         room: Room,
         searches: Room,
+        bodies: Bodies,
     ) -> None:
         """While connected, it is one of the peers. So much it may have us hold."""
         self._app = app
@@ -117,6 +115,7 @@ class Connection(asyncio.BufferedProtocol):
         self._arriving = arriving
         self._room = room
         self._searches = searches
+        self._bodies = bodies
         self._place: Place | None = None
         self._search: Place | None = None
         self._held = 0
@@ -151,6 +150,9 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's own signature
         """Nobody is there any more."""
         self._transport = None
+        self._waiting.clear()
+        self._request.body.clear()
+        self._bodies.hold(self._give_way, 0)
         self._peers.discard(self)
         self._guest.left()
         self._writable.set()
@@ -235,6 +237,22 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse(400, self._fault or what)
             return
         self._go_on()
+        self._hold()
+
+    def _hold(self) -> None:
+        """Note what is held of requests that are not answered yet. An answer lets go of its request by itself."""
+        waiting = len(self._request.body) + sum(len(request.body) for request in self._waiting)
+        self._bodies.hold(self._give_way, waiting)
+
+    def _give_way(self) -> None:
+        self._waiting.clear()
+        self._request.body.clear()
+        if self._task is not None:
+            self.drop()
+        elif self._transport is not None:
+            self._transport.write(self._bodies.refusal)
+            self._transport.close()
+            self._transport = None
 
     def on_message_begin(self) -> None:
         """The parser begins a request."""
@@ -263,7 +281,7 @@ class Connection(asyncio.BufferedProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """The parser has a header. What is given twice is a list, but a request has one Host."""
         headers, name = self._request.headers, name.lower()
-        if not self._fits_head(len(name) + len(value)):
+        if not self._fits_head(len(name) + len(value) + len(b": \r\n")):
             return
         if name not in headers:
             headers[name] = value
@@ -286,6 +304,8 @@ class Connection(asyncio.BufferedProtocol):
         """The parser has a whole request."""
         request = self._request
         request.method = self._parser.get_method().decode("ascii")
+        if request.method == "GET":
+            request.body.clear()  # it means nothing, and an answer may take long
         request.path, _, query = self._url.decode("latin-1").partition("?")
         if query:
             try:
@@ -293,6 +313,7 @@ class Connection(asyncio.BufferedProtocol):
             except ValueError:
                 request.fault = f"the query of a request has at most {_FIELDS_MAX} fields"
         request.last = not self._parser.should_keep_alive()
+        self._request = HttpRequest()
         self._waiting.append(request)
 
     def _go_on(self) -> None:
@@ -300,6 +321,7 @@ class Connection(asyncio.BufferedProtocol):
             self._guest.busy()
             self._task = asyncio.get_running_loop().create_task(self._answer(self._waiting.popleft()))
             self._task.add_done_callback(self._answered)
+            self._hold()
 
     async def _answer(self, request: HttpRequest) -> None:
         reply = Reply(self)
@@ -316,7 +338,7 @@ class Connection(asyncio.BufferedProtocol):
         if not self._waiting:
             self._held = 0
         if not task.cancelled() and (error := task.exception()) is not None:
-            if not isinstance(error, PeerGone):
+            if not has_left(error):
                 log.error("a request failed", exc_info=error)
             if self._transport is not None:
                 self._transport.abort()
@@ -342,7 +364,7 @@ async def serving(
     making: set[asyncio.Task[object]] = set()
     loop = asyncio.get_running_loop()
     arriving, room = memoryview(bytearray(_RECEIVE)), Room()
-    searches = Room(SEARCHES)
+    searches, bodies = Room(SEARCHES), Bodies()
 
     def admit(peer: socket.socket, guest: Guest) -> None:
         app = door(peer)
@@ -350,7 +372,7 @@ async def serving(
             guest.left()
             peer.close()
             return
-        connection = Connection(app, guest, peers, bytes_max, arriving, room, searches)
+        connection = Connection(app, guest, peers, bytes_max, arriving, room, searches, bodies)
         task = loop.create_task(loop.connect_accepted_socket(lambda: connection, peer))
         making.add(task)
         task.add_done_callback(making.discard)

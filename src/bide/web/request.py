@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 from bide.model import jsontext
 from bide.model.jsontext import check_values
+
+
+class PeerGone(Exception):
+    """Whoever asked is no longer there."""
+
+
+def has_left(error: BaseException) -> bool:
+    """Whether an error says only that whoever asked is gone, in however many tasks that was met."""
+    if isinstance(error, BaseExceptionGroup):
+        return cast("BaseExceptionGroup[BaseException]", error).split(PeerGone)[1] is None
+    return isinstance(error, PeerGone)
 
 
 @dataclass(slots=True)
@@ -36,7 +47,7 @@ class HttpRequest:
         return self.headers.get(name, b"").decode("latin-1")
 
     def json(self) -> dict[str, Any]:
-        """The body as an object; an empty body is an empty one. Raises ValueError."""
+        """The body as an object; an empty body is an empty one. It is read once. Raises ValueError."""
         check_values(self.body)
         try:
             value: object = jsontext.decode(self.body) if self.body else {}
@@ -44,4 +55,5 @@ class HttpRequest:
             raise ValueError("the body is nested too deeply") from error
         if not isinstance(value, dict):
             raise ValueError("the body must be a JSON object")
+        self.body = bytearray()  # it may be large, and a call may take long
         return value  # pyright: ignore[reportUnknownVariableType]

@@ -60,6 +60,7 @@ STATUSES = {
     "home_read_only": 503,
     "too_many_files": 503,
     "too_many_connections": 503,
+    "too_much_at_once": 503,
     "daemon_unavailable": 503,
     "internal_error": 500,
 }

@@ -54,6 +54,9 @@ async def _take(
     except ValueError as error:
         await back.send(_unreadable(line, error))
         return
+    if isinstance(message, types.JSONRPCNotification) and (refused := refusal.of_bad_id(line)) is not None:
+        await back.send(_error(refused.id, refused.sentence, refused.code))
+        return
     answer = instead(message)
     if answer is not None:
         await back.send(answer)
