@@ -165,6 +165,7 @@ FACTS = {
     "waiting": "3",
     "port": "80",
     "holder": "process 7",
+    "most_mib": "64",
     "line": "5",
 }
 

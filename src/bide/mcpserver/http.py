@@ -206,7 +206,8 @@ async def _protocols(app: ASGIApp) -> AsyncGenerator[Callable[[Guest], _Protocol
     config, state = configured(app), ServerState()
     config.load()
     lifespan = config.lifespan_class(config)
-    await lifespan.startup()
+    with anyio.CancelScope(shield=True):  # what has begun to start can be shut down, and nothing else can
+        await lifespan.startup()
     try:
         yield lambda guest: _Protocol(config, state, lifespan.state, guest)
     finally:
