@@ -15,8 +15,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CallToolResult, Implementation, TextContent, TextResourceContents, jsonrpc_message_adapter
 
 from bide.api import Jobs
-from bide.mcpserver.excerpt import uncontrolled
 from bide.mcpserver.server import Door
+from bide.model.plaintext import uncontrolled
 from bide.model.schema import Json
 from bide.settings import Settings
 

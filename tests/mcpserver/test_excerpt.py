@@ -2,7 +2,8 @@
 
 import pytest
 
-from bide.mcpserver.excerpt import LINE_MAX, clean, excerpt
+from bide.mcpserver.excerpt import LINE_MAX, excerpt
+from bide.model.plaintext import clean_line
 
 MARK = "7f3a"
 
@@ -26,7 +27,7 @@ def shown(data: bytes, budget: int = 10_000, offset: int = 0) -> str:
     ],
 )
 def test_a_line_is_shown_as_a_terminal_would_leave_it(raw: str, seen: str) -> None:
-    assert clean(raw) == seen
+    assert clean_line(raw) == seen
 
 
 def test_what_fits_is_shown_whole() -> None:

@@ -1,5 +1,6 @@
 """`await` of the toolset `handles` alone, by the numbers of the checklist."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -252,3 +253,11 @@ async def test_130_the_end_of_a_handle_wakes_its_await_at_once(ai: Agent, gate: 
 async def test_bad_input_names_the_field_and_the_fix(ai: Agent, given: dict[str, object], sentence: str) -> None:
     _, said = await ai.refusal("await", **given)
     assert said.startswith(sentence)
+
+
+async def test_146_the_end_of_each_long_result_is_there_and_the_whole_answer_has_a_limit(ai: Agent) -> None:
+    for one in ("a", "b"):
+        await spawn(ai, one, f"seq 1 60000; echo FAILED {one}")
+    data = await ai.data("await", all=["a", "b"])
+    assert len(json.dumps(data, ensure_ascii=False).encode()) <= 256 * 1024
+    assert [row["result"][-9:] for row in data["completed"]] == ["FAILED a\n", "FAILED b\n"]

@@ -8,7 +8,6 @@ from bide.agents.calls import Answer, of_data
 from bide.agents.context import Context
 from bide.agents.handles import Handle, Handles
 from bide.agents.providers import await_schema
-from bide.agents.rows import LARGEST
 from bide.model import arguments
 from bide.model.errors import BadRequest
 from bide.model.handles import NONE_GIVEN, is_met
@@ -50,9 +49,8 @@ async def _told(
 ) -> Json:
     states = {ref: await handles.state(handle) for ref, handle in found.items()}
     over = {ref: state == "stopped" for ref, state in states.items()}
-    room = LARGEST // max(sum(over.values()), 1)
     data: Json = {
-        "completed": [await handles.row(found[ref], room) for ref in found if over[ref]],
+        "completed": await handles.rows([found[ref] for ref in found if over[ref]]),
         "pending": [{"id": ref, "state": states[ref]} for ref in found if not over[ref]],
     }
     if not is_met([over[ref] for ref in every], [over[ref] for ref in either]):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct, field
 
+from bide.model.fitting import as_json, cut, fitted_data, size_of
 from bide.model.schema import Json
 
 
@@ -34,8 +34,16 @@ class Answer(Struct, frozen=True):
 
     text: str
     is_error: bool = False
+    data: Json | None = None
+    """What the text says, where that is JSON."""
+
+    def within(self, most: int) -> str:
+        """Return the text in at most so many bytes; JSON stays JSON."""
+        if self.data is None or size_of(self.text) <= most:
+            return cut(self.text, most)
+        return as_json(fitted_data(self.data, most))
 
 
 def of_data(data: Json) -> Answer:
-    """An answer that is JSON."""
-    return Answer(json.dumps(data, ensure_ascii=False))
+    """Return an answer that is JSON."""
+    return Answer(as_json(data), data=data)

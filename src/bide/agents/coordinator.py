@@ -22,7 +22,7 @@ from bide.agents.turnend import Ending, Inquire, Policy, TurnEnd
 from bide.api import Jobs
 from bide.model import arguments
 from bide.model.errors import BadRequest, BideError
-from bide.model.fitting import EACH, fitted
+from bide.model.fitting import EACH, TOGETHER, largest, size_of
 from bide.model.handles import AWAIT, check_handle_id, refusal, stray_refusal
 from bide.model.schema import Json
 from bide.model.spawning import Lifecycle
@@ -77,10 +77,10 @@ class Coordinator:
             return [Response(call.id, call.tool, said, is_error=True) for call in calls]
         answers = await self._answers(calls, cancellation)
         riding = (await self._delivery.due(_RIDING)).text if calls else ""
-        texts = fitted([answer.text for answer in answers])
+        most = largest([min(size_of(answer.text), EACH) for answer in answers], TOGETHER)
+        texts = [answer.within(most) for answer in answers]
         if riding:
-            (first,) = fitted(texts[:1], each=EACH - len(riding.encode("utf-8", "surrogatepass")))
-            texts[0] = f"{first}\n\n{riding}"
+            texts[0] = f"{answers[0].within(min(most, EACH - size_of(riding)))}\n\n{riding}"
         return [
             Response(call.id, call.tool, text, is_error=answer.is_error)
             for call, text, answer in zip(calls, texts, answers, strict=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from bide.agents.rows import LARGEST, row
+from bide.agents.rows import LARGEST, row, rows
 from bide.api import Filter, Jobs
 from bide.model.errors import JobNotFound, NameInUse
 from bide.model.handles import state_of
@@ -109,6 +109,12 @@ class Handles:
             return {"id": handle.id, "state": "pending"}
         error: Json = {"message": handle.error, "trace": [], "transient": False}
         return {"id": handle.id, "state": "stopped", "result": handle.error, "error": error}
+
+    async def rows(self, found: Sequence[Handle]) -> list[Json]:
+        """Return the handles with what they wrote, within one answer."""
+        jobs = {handle.id: job for handle in found if (job := await self.job(handle)) is not None}
+        told = {row["id"]: row for row in await rows(self.jobs, list(jobs.items()))}
+        return [told[handle.id] if handle.id in told else await self.row(handle) for handle in found]
 
     async def stopped(self, every: Iterable[Handle], either: Iterable[Handle]) -> None:
         """Return when all of the first and, if there are any, one of the second have stopped."""

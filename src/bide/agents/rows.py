@@ -2,26 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bide.api import Jobs
+from bide.model.fitting import EACH, as_json, largest, size_of, sizes
 from bide.model.handles import error_of, state_of
 from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended
+from bide.model.plaintext import clean
 from bide.model.schema import Json
 from bide.model.screen import screen_text
 from bide.model.units import show_size
 
-LARGEST = 256 * 1024
-"""Bytes of output in one answer."""
+LARGEST = EACH
+"""Bytes that one answer has at most, as JSON."""
+_AROUND = 512
+"""About what a handle takes beside its output."""
+_TRIES = 4
 _SCREEN_BYTES = 64 * 1024
 """What of a terminal's output is replayed for its screen: many screens full."""
 
 
+async def rows(jobs: Jobs, found: Sequence[tuple[str, Job]], most: int = LARGEST) -> list[Json]:
+    """Return handles by their ids with what they wrote, within one answer: the longest are cut first."""
+    written = [await _written_by(jobs, job) for _, job in found]
+    allowed = largest(written, most - _AROUND * len(found))
+    rooms = [LARGEST if wrote <= allowed else allowed for wrote in written]
+    told: list[Json] = []
+    for _ in range(_TRIES):
+        told = [await row(jobs, job, ref, max(room, 1)) for (ref, job), room in zip(found, rooms, strict=True)]
+        # As JSON it may take more: a newline is two characters there.
+        taken = [size_of(as_json(one)) for one in told]
+        allowed = largest(taken, most)
+        if max(taken, default=0) <= allowed:
+            break
+        rooms = [
+            room if size <= allowed else min(room, wrote) * allowed // size * 49 // 50
+            for room, size, wrote in zip(rooms, taken, written, strict=True)
+        ]
+    return told
+
+
+async def _written_by(jobs: Jobs, job: Job) -> int:
+    """Return how many bytes of its output could be shown."""
+    if job.spec.pty:
+        return _SCREEN_BYTES
+    kept = [await jobs.read(job.id, stream=stream, limit=1) for stream in Stream]
+    return min(LARGEST, sum(one.size - one.head for one in kept))
+
+
 async def row(jobs: Jobs, job: Job, ref: str, room: int = LARGEST) -> Json:
-    """A handle with what it wrote: `content` while it runs, `result` once it stopped, and `error` if that failed."""
+    """Return a handle with what it wrote: `content` while it runs, `result` once it stopped, and `error` if that failed."""
     data: Json = {"id": ref, "state": state_of(job), **_asked(job)}
-    out = await screen(jobs, job) if job.spec.pty else await written(jobs, job, Stream.OUT, room)
-    err = await written(jobs, job, Stream.ERR, room // 4)
+    if job.spec.pty:
+        out, err = await screen(jobs, job), ""
+    else:
+        err = await written(jobs, job, Stream.ERR, max(room // 4, 1))
+        out = await written(jobs, job, Stream.OUT, max(room - size_of(err), room // 2))
     error = error_of(job, err)
     if error is not None:
         return {**data, "result": error["message"], "error": error, **({"content": out} if out else {})}
@@ -41,20 +79,29 @@ def _asked(job: Job) -> Json:
 
 
 async def written(jobs: Jobs, job: Job, stream: Stream, room: int) -> str:
-    """What a job wrote to a stream: whole if there is room, else its beginning, its end, and where all of it is."""
-    first = await jobs.read(job.id, stream=stream, limit=room)
+    """Return what a job wrote to a stream: whole if there is room, else its beginning, its end, and where all of it is."""
+    begun = await jobs.read(job.id, stream=stream, limit=room)
+    parts = [f"[the first {show_size(begun.head)} were dropped]\n"] if begun.head else []
+    if begun.next >= begun.size:
+        return "".join([*parts, clean(begun.data)])
+    first = _whole_characters(begun.data[: room // 4])
+    last = await jobs.read(job.id, stream=stream, offset=begun.size - (room - room // 4), limit=room)
     where = f"job://{job.id}/{'stdout' if stream is Stream.OUT else 'stderr'}"
-    parts = [f"[the first {show_size(first.head)} were dropped]\n"] if first.head else []
-    if first.next >= first.size:
-        return "".join([*parts, first.data.decode("utf-8", "replace")])
-    start = max(first.size - room * 3 // 4, first.next)
-    last = await jobs.read(job.id, stream=stream, offset=start, limit=room)
-    parts += [
-        first.data[: room // 4].decode("utf-8", "replace"),
-        f"\n... [truncated, {show_size(first.size)} → {show_size(room)}; all of it: {where}]\n",
-        last.data.decode("utf-8", "replace"),
-    ]
-    return "".join(parts)
+    shown = sizes(begun.size - begun.head, len(first) + len(last.data))
+    note = f"\n... [truncated, {shown}; all of it: {where}]\n"
+    return "".join([*parts, clean(first), note, clean(_whole_characters(last.data))])
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """Return a piece of output without the parts of characters at its ends."""
+    start = next((at for at in range(min(len(data), 4)) if data[at] & 0xC0 != 0x80), 0)
+    end = len(data)
+    for back in range(1, min(len(data), 4) + 1):
+        if data[-back] & 0xC0 != 0x80:
+            length = 1 if data[-back] < 0x80 else 2 if data[-back] < 0xE0 else 3 if data[-back] < 0xF0 else 4
+            end -= back if length > back else 0
+            break
+    return data[start:end]
 
 
 async def screen(jobs: Jobs, job: Job) -> str:

@@ -9,12 +9,10 @@ import re
 
 from msgspec import Struct
 
+from bide.model.plaintext import clean_line
+
 LINE_MAX = 400
 _FOLD = 3
-_ESCAPES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
-)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _ERROR = re.compile(
     r"\b(error|errors|exception|traceback|panic|fatal|failed|failure|assert\w*|undefined|cannot|denied|not found)\b",
     re.IGNORECASE,
@@ -44,26 +42,13 @@ class Excerpt(Struct, frozen=True):
     """Ranges of bytes between `start` and `end` that are not shown."""
 
 
-def uncontrolled(text: str) -> str:
-    """Text without what would steer the terminal of whoever is shown it; its lines and carriage returns stay."""
-    return re.sub(_CONTROLS, lambda found: "\r" if found[0] == "\r" else "", _ESCAPES.sub("", text))
-
-
-def clean(text: str) -> str:
-    """A line as a terminal would leave it: no escape sequences, and only what the last carriage return left."""
-    plain = _ESCAPES.sub("", text).rstrip("\r")
-    if "\r" in plain:
-        plain = next((part for part in reversed(plain.split("\r")) if part), "")
-    return _CONTROLS.sub("", plain)
-
-
 def lines_of(data: bytes, offset: int, mark: str) -> list[Line]:
     """The lines of a piece of output, cleaned, with repeats folded and long ones clamped."""
     lines: list[Line] = []
     at = offset
     for raw in data.split(b"\n") if data else []:
         end = min(at + len(raw) + 1, offset + len(data))
-        lines.append(Line(clean(raw.decode("utf-8", "replace")), at, end))
+        lines.append(Line(clean_line(raw.decode("utf-8", "replace")), at, end))
         at = end
     if lines and not lines[-1].text and lines[-1].start == lines[-1].end:
         lines.pop()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import mcp_types as types
 
 from bide.mcpserver import spelling
-from bide.mcpserver.excerpt import uncontrolled
 from bide.mcpserver.tool import Answer, Tool, sendable
+from bide.model.plaintext import uncontrolled
 
 
 def listed(tool: Tool, client: str) -> types.Tool:

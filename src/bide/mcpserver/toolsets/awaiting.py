@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from datetime import timedelta
 
-from bide.agents.rows import LARGEST, row
+from bide.agents.rows import rows
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import core, runs
 from bide.mcpserver.toolsets.handlestate import answer, refuse
@@ -84,8 +84,7 @@ async def _told(call: Call, names: dict[str, str], found: dict[str, Job]) -> Jso
     """Each handle once, by state."""
     over = [job for job in found.values() if isinstance(job.phase, Ended)]
     left = [job for job in found.values() if not isinstance(job.phase, Ended)]
-    room = LARGEST // max(len(over), 1)
     return {
-        "completed": [await row(call.jobs, job, names[job.id], room) for job in over],
+        "completed": await rows(call.jobs, [(names[job.id], job) for job in over]),
         "pending": [{"id": names[job.id], "state": state_of(job)} for job in left],
     }

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 from bide.mcpserver.tool import Answer
 from bide.model.errors import BideError, QueueFull
+from bide.model.fitting import as_json, fitted_data
 from bide.model.handles import refusal
 from bide.model.schema import Json
 
 
 def answer(data: Json) -> Answer:
-    """An answer whose text is its data."""
-    return Answer(json.dumps(data, ensure_ascii=False), data)
+    """Return an answer whose text is its data."""
+    shown = fitted_data(data)
+    return Answer(as_json(shown), shown)
 
 
 def refuse(error: BideError) -> Answer:
