@@ -176,7 +176,8 @@ def misfits(schema: Json) -> Iterator[tuple[str, Json]]:
         yield key, {**right, key: 1}
     for key, one in schema["properties"].items():
         for value in wrong(one):
-            yield key, {**right, key: value}
+            if value is not None or key in schema.get("required", ()):  # null is the same as nothing
+                yield key, {**right, key: value}
 
 
 def wrong(schema: Json) -> list[object]:

@@ -84,7 +84,9 @@ def spoilt(named: Named) -> st.SearchStrategy[tuple[Named, Json]]:
     schema = TOOLS[named].schema
     wrong = st.dictionaries(st.sampled_from([*schema["properties"], "nonsense"]), inputs.ANYTHING, max_size=4)
     both = inputs.joined(inputs.fitting(schema), wrong)
-    return both.filter(lambda one: not inputs.is_fitting(one, schema)).map(lambda one: (named, one))
+    return both.filter(lambda one: not inputs.is_fitting(arguments.meant(one, schema), schema)).map(
+        lambda one: (named, one)
+    )
 
 
 SAFE = [named for named in TOOLS if named[1] not in plans.OUTSIDE]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bide.model.arguments import counted, fault
+from bide.model.arguments import fault, meant
 
 SCHEMA = {
     "type": "object",
@@ -75,11 +75,91 @@ def test_what_is_right_passes() -> None:
 
 def test_a_whole_number_written_with_a_point_is_a_whole_number() -> None:
     given = {"command": ["a"], "port": 5.0, "timeout": 5.0, "env": {"A": "1"}, "flag": True}
-    found = counted(given, SCHEMA)
+    found = meant(given, SCHEMA)
     assert found == given
     assert [type(found[key]) for key in ("port", "timeout", "flag")] == [int, float, bool]
-    within = {"type": "object", "properties": {"ports": {"type": "array", "items": {"type": "integer"}}}}
-    nested = {"type": "object", "properties": {"to": {"anyOf": [{"type": "string"}, within]}}}
-    assert type(counted({"to": {"ports": [1.0]}}, nested)["to"]["ports"][0]) is int
-    free = {"type": "object", "additionalProperties": True}
-    assert type(counted({"x": 1.0}, free)["x"]) is float
+
+
+def test_null_is_the_same_as_nothing() -> None:
+    given = {"command": "x", "timeout": None, "jobs": None, "until": {"log": None}, "mode": None}
+    assert meant(given, SCHEMA) == {"command": "x", "until": {}}
+    missing = fault(meant({"command": None}, SCHEMA), SCHEMA)
+    assert missing is not None
+    assert missing.sentence == "the call needs 'command'"
+
+
+def test_null_that_says_something_stays() -> None:
+    schema = {"type": "object", "properties": {"input": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}
+    assert meant({"input": None}, schema) == {"input": None}
+
+
+def test_null_among_values_or_under_an_unknown_name_is_refused_by_its_name() -> None:
+    for given, field in (({"env": {"A": None}}, "env.A"), ({"jobs": [None]}, "jobs[0]"), ({"jbos": None}, "jbos")):
+        found = fault(meant({"command": "x", **given}, SCHEMA), SCHEMA)
+        assert found is not None
+        assert found.field == field
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"timeout": "2"}, {"timeout": 2}),
+        ({"timeout": "2.5"}, {"timeout": 2.5}),
+        ({"port": "80"}, {"port": 80}),
+        ({"port": "80.0"}, {"port": 80}),
+        ({"flag": "true"}, {"flag": True}),
+        ({"flag": "False"}, {"flag": False}),
+        ({"command": "2"}, {"command": "2"}),
+        ({"env": {"A": "true"}}, {"env": {"A": "true"}}),
+        ({"jobs": ["7"]}, {"jobs": ["7"]}),
+    ],
+)
+def test_numbers_and_flags_may_come_as_text(given: dict[str, object], read: dict[str, object]) -> None:
+    found = meant({"command": "x", **given}, SCHEMA)
+    assert found == {"command": "x", **read}
+    assert fault(found, SCHEMA) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"timeout": "two"}, "'timeout' must be a number, not 'two'"),
+        ({"timeout": "1e9"}, "'timeout' must be a number, not '1e9'"),
+        ({"timeout": "1,5"}, "'timeout' must be a number, not '1,5'"),
+        ({"timeout": "9" * 400}, "'timeout' must be a number, not '999"),
+        ({"timeout": "-1"}, "'timeout' must be at least 0, not -1"),
+        ({"timeout": ""}, "'timeout' must be a number, not ''"),
+        ({"port": "1.5"}, "'port' must be a whole number, not 1.5"),
+        ({"flag": "yes"}, "'flag' must be true or false, not 'yes'"),
+        ({"flag": "1"}, "'flag' must be true or false, not '1'"),
+        ({"jobs": "a"}, "'jobs' must be a list, not 'a'"),
+        ({"env": {"A": 1}}, "'env.A' must be a string, not 1"),
+    ],
+)
+def test_what_is_not_plain_is_refused_by_its_name(given: dict[str, object], sentence: str) -> None:
+    found = fault(meant({"command": "x", **given}, SCHEMA), SCHEMA)
+    assert found is not None
+    assert found.sentence.startswith(sentence)
+
+
+EITHER = {
+    "type": "object",
+    "properties": {
+        "async": {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["auto"]}]},
+        "id": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+    },
+}
+
+
+def test_of_several_types_the_one_that_fits_as_it_is_goes_first() -> None:
+    for given, read in (("auto", "auto"), ("true", True), (False, False)):
+        assert meant({"async": given}, EITHER) == {"async": read}
+    assert meant({"id": "7"}, EITHER) == {"id": "7"}
+    found = meant({"id": 7.0}, EITHER)["id"]
+    assert (found, type(found)) == (7, int)
+
+
+def test_a_choice_is_refused_with_all_that_it_can_be() -> None:
+    found = fault(meant({"async": "yes"}, EITHER), EITHER)
+    assert found is not None
+    assert found.sentence == "'async' must be true or false or 'auto', not 'yes'"

@@ -18,6 +18,7 @@ _SCHEMA = await_schema()
 
 async def await_(context: Context, given: Json) -> Answer:
     """Wait until all of `all` and one of `any` have stopped, time is up, or the turn is over; say how each stands."""
+    given = arguments.meant(given, _SCHEMA)
     wrong = arguments.fault(given, _SCHEMA)
     if wrong is not None:
         raise BadRequest(detail=wrong.sentence)

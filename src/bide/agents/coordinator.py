@@ -23,7 +23,7 @@ from bide.api import Jobs
 from bide.model import arguments
 from bide.model.errors import BadRequest, BideError
 from bide.model.fitting import EACH, TOGETHER, largest, size_of
-from bide.model.handles import AWAIT, check_handle_id, refusal, stray_refusal
+from bide.model.handles import AWAIT, check_handle_id, meant, refusal, stray_refusal
 from bide.model.schema import Json
 from bide.model.spawning import Lifecycle
 
@@ -153,7 +153,8 @@ class Coordinator:
         tool = self.tools.get(call.tool)
         if tool is None:
             raise BadRequest(detail=f"there is no tool {call.tool!r}; known are {', '.join(self.tools.names)}")
-        action = _checked(tool, given)
+        given = meant(given, tool.forms)
+        action, call = _checked(tool, given), replace(call, arguments=given)
         if action == "spawn":
             return await self._starting.spawn(tool, call, replace(context, handle=given["id"]))
         if action:

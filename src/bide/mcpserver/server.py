@@ -124,11 +124,10 @@ class Door:
         if tool is None:
             names = ", ".join(spelling.shown(name, caller.client) for name in tools)
             return results.refused("unknown_tool", f"no tool {params.name!r}; known are {names}")
-        given: dict[str, Any] = params.arguments or {}
+        given: dict[str, Any] = arguments.meant(params.arguments or {}, tool.schema)
         wrong = arguments.fault(given, tool.schema)
         if wrong is not None:
             return results.result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
-        given = arguments.counted(given, tool.schema)
         call = await eliciting.resumed(ctx, self._asked(ctx))
         answer = await held(f"MCP tools/call {tool.name}", self._told_answer(ctx, tool, call, given))
         if not tool.reads_only:

@@ -1,5 +1,7 @@
 """Arguments of a tool call against the tool's schema: each of the kind it should be, or refused by its name.
 
+Models write null for what they leave out, and numbers and flags as text: what is plain is taken as it is meant.
+
 Our own, because the schemas use a handful of keywords only and an agent needs the field, what is wrong and what would
 be right, in one sentence; a general validator says what failed in the words of the schema language.
 """
@@ -7,7 +9,8 @@ be right, in one sentence; a general validator says what failed in the words of 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
@@ -19,10 +22,14 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
 
 
+def _is_whole(value: object) -> bool:
+    return _is_number(value) and float(cast("float", value)).is_integer()
+
+
 _TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "string": ("a string", lambda value: isinstance(value, str)),
     "boolean": ("true or false", lambda value: isinstance(value, bool)),
-    "integer": ("a whole number", lambda value: _is_number(value) and float(cast("float", value)).is_integer()),
+    "integer": ("a whole number", _is_whole),
     "number": ("a number", _is_number),
     "array": ("a list", lambda value: isinstance(value, list)),
     "null": ("null", lambda value: value is None),
@@ -44,21 +51,70 @@ def fault(arguments: object, schema: Schema) -> Fault | None:
     return _fault(arguments, schema, "")
 
 
-def counted(value: Any, schema: Schema) -> Any:
-    """Arguments without a fault, with whole numbers as such: JSON may write 5 as 5.0."""
+def meant(value: object, schema: Schema) -> Any:
+    """Return arguments as they are meant, for `fault` to judge.
+
+    A field that is null is left out, unless null says something there. Numbers and flags that came as text become such,
+    where text is not what is wanted; and 5.0 is a whole number, since JSON may write 5 so.
+    """
     if "anyOf" in schema:
-        return counted(value, next(one for one in schema["anyOf"] if _fault(value, one, "") is None))
-    if schema["type"] == "integer":
-        return int(value)
-    if schema["type"] == "array":
-        return [counted(one, schema["items"]) for one in value]
-    if schema["type"] != "object":
+        return _meant_choice(value, schema["anyOf"])
+    read = _READERS.get(schema["type"])
+    return value if read is None else read(value, schema)
+
+
+def _meant_list(value: object, schema: Schema) -> object:
+    return [meant(one, schema["items"]) for one in cast("list[object]", value)] if isinstance(value, list) else value
+
+
+def _meant_flag(value: object, _: Schema) -> object:
+    return _FLAGS.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _meant_number(value: object, schema: Schema) -> object:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value) if "." in value else int(value)
+    return int(cast("float", value)) if schema["type"] == "integer" and _is_whole(value) else value
+
+
+_FLAGS = {"true": True, "false": False}
+_NUMBER = re.compile(r"-?[0-9]{1,16}(\.[0-9]{1,16})?")
+
+
+def _meant_choice(value: object, choices: Sequence[Schema]) -> object:
+    """A value that may be of several types: as it is if one of them fits, else as the first that it can be read as."""
+    fitting = [one for one in choices if _fault(value, one, "") is None]
+    read = (meant(value, one) for one in fitting or choices)
+    return next((one for one in read if any(_fault(one, choice, "") is None for choice in choices)), value)
+
+
+def _meant_object(value: object, schema: Schema) -> object:
+    if not isinstance(value, dict):
         return value
+    given = cast("dict[str, object]", value)
+    known: dict[str, Schema] = schema.get("properties", {})
     rest = schema.get("additionalProperties")
     free: Schema | None = cast("Schema", rest) if isinstance(rest, Mapping) else None
-    known: dict[str, Schema] = schema.get("properties", {})
-    inner = {key: known.get(key, free) for key in value}
-    return {key: one if (of := inner[key]) is None else counted(one, of) for key, one in value.items()}
+    inner = {key: known.get(key, free) for key in given}
+    return {
+        key: one if (of := inner[key]) is None else meant(one, of)
+        for key, one in given.items()
+        if one is not None or key not in known or says_null(known[key])
+    }
+
+
+_READERS: dict[str, Callable[[object, Schema], object]] = {
+    "object": _meant_object,
+    "array": _meant_list,
+    "boolean": _meant_flag,
+    "integer": _meant_number,
+    "number": _meant_number,
+}
+
+
+def says_null(schema: Schema) -> bool:
+    """Whether null is a value of this field, and not the same as leaving it out."""
+    return any(one["type"] == "null" for one in schema.get("anyOf", (schema,)))
 
 
 def _fault(value: object, schema: Schema, path: str) -> Fault | None:
@@ -78,7 +134,9 @@ def _choice_fault(value: object, schema: Schema, path: str) -> Fault | None:
     if None in faults.values():
         return None
     near = [fault for kind, fault in faults.items() if _TYPES[kind][1](value)]
-    return near[0] if len(near) == 1 else _must(path, f"be {_wanted(schema)}, not {_shown(value)}")
+    if len(near) == 1 and not any("enum" in one for one in schema["anyOf"]):
+        return near[0]
+    return _must(path, f"be {_wanted(schema)}, not {_shown(value)}")
 
 
 def _content_fault(value: object, schema: Schema, path: str) -> Fault | None:
@@ -144,7 +202,9 @@ def _within(path: str, key: str) -> str:
 
 
 def _wanted(schema: Schema) -> str:
-    return " or ".join(_TYPES[one["type"]][0] for one in schema["anyOf"])
+    return " or ".join(
+        ", ".join(map(repr, one["enum"])) if "enum" in one else _TYPES[one["type"]][0] for one in schema["anyOf"]
+    )
 
 
 def _named(path: str, whole: str = "the arguments") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bide.model import task
+from bide.model import arguments, task
 from bide.model.errors import BadRequest, BideError, JobEnded, JobNotFound, NameInUse
 from bide.model.handletools import ACTIONS
 from bide.model.job import ID_PATTERN, NAME_PATTERN, Job
@@ -71,6 +71,16 @@ def forms(taken: Json, required: Sequence[str], actions: Sequence[str]) -> dict[
         if action in actions
     }
     return {**acting, "": fields(tuple(required), **taken)}
+
+
+def meant(given: Json, each: Mapping[str, Json]) -> Json:
+    """Return the arguments of a stateful tool as they are meant; null is nothing for fields of other actions too."""
+    action = given.get("action") or "" if len(each) > 1 else ""
+    form = each.get(action) if isinstance(action, str) else None
+    if form is None:
+        return given
+    plain = {key: one for key, one in given.items() if one is not None or key in form["properties"]}
+    return arguments.meant(plain, form)
 
 
 def flattened(each: Mapping[str, Json]) -> Json:

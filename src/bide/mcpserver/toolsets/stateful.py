@@ -59,6 +59,7 @@ class Stateful:
 
     async def act(self, call: Call, given: Json) -> Answer:
         """Do one action; without one, run to completion."""
+        given = handles.meant(given, self._forms)
         action = given.get("action", "")
         stray = [key for key in ("id", "input") if key in given] if not action else []
         if stray:
