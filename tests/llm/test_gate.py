@@ -12,6 +12,14 @@ from bide.model.errors import ApprovalDenied, BadRequest
 from bide.model.llm.ask import Policy, Strategy
 
 MANAGED = Strategy.MCP_MANAGED
+SKIP = {"dangerously_skip_permissions": True}
+ASKED: dict[str, dict[str, object]] = {
+    "claude": {"permission_mode": "bypassPermissions"},
+    "codex": {"dangerously_bypass_approvals_and_sandbox": True},
+    "gemini": {"approval_mode": "yolo"},
+    "grok": {"always_approve": True},
+    "mistral": {"agent": "auto-approve"},
+}
 
 
 @pytest.fixture
@@ -22,7 +30,7 @@ def allowed(home: Path) -> None:
 
 @pytest.mark.parametrize("cli", ["claude", "gemini", "grok", "mistral"])
 async def test_188_without_the_operators_word_nothing_acts_without_asking(jobs: Jobs, fakes: Fakes, cli: str) -> None:
-    with pytest.raises(BadRequest, match=r"set enabled = true under \[llm\] in .*config\.toml"):
+    with pytest.raises(BadRequest, match=r"mcp install CLIENT --tools llm --let-act' allows it.*config\.toml"):
         await jobs.llm.ask(cli, "hello", strategy=MANAGED)
     assert fakes.started == []
 
@@ -32,17 +40,47 @@ async def test_188_without_the_operators_word_nothing_acts_without_asking(jobs: 
 async def test_189_with_it_the_gate_decides_and_says_so(local: Jobs, fakes: Fakes, cli: str) -> None:
     asked = await local.llm.ask(cli, "hello", strategy=MANAGED, full_auto=cli == "codex")
     assert asked.approval is not None
-    assert (asked.approval.status, asked.approval.score) == ("approved", 2 if cli == "codex" else 3)
+    assert (asked.approval.status, asked.approval.score) == ("approved", 2 if cli == "codex" else 0)
     assert asked.answer.text == "you said: hello"
+    assert len(fakes.started) == 1
+
+
+@pytest.mark.usefixtures("allowed")
+@pytest.mark.parametrize("cli", list(PROGRAMS))
+async def test_250_only_what_the_caller_asks_to_bypass_scores(local: Jobs, fakes: Fakes, cli: str) -> None:
+    with pytest.raises(ApprovalDenied, match="score 3 is too much for strict"):
+        await local.llm.ask(cli, "hello", strategy=MANAGED, policy=Policy.STRICT, options=ASKED[cli])
+    (denied,) = await local.llm.approvals(1)
+    assert (denied["bypassRequested"], denied["operation"]) == (True, f"{cli}_request")
+    for prompt, policy in (
+        ("Security audit: check how the session token is refreshed", None),
+        ("Delete the unused imports", None),
+        ("what does this do?", Policy.STRICT),
+    ):
+        asked = await local.llm.ask(cli, prompt, strategy=MANAGED, policy=policy)
+        assert asked.approval is not None
+        assert (asked.approval.approved, "bypass" in str(asked.approval.reasons)) == (True, False)
+    assert len(fakes.started) == 3
+
+
+async def test_189_196_the_word_holds_at_once_and_is_taken_back_at_once(local: Jobs, fakes: Fakes, home: Path) -> None:
+    with pytest.raises(BadRequest, match="--let-act"):
+        await local.llm.ask("mistral", "hello")
+    settings = home / "config.toml"
+    settings.write_text("[llm]\nenabled = true\n", encoding="utf-8")
+    await local.llm.ask("mistral", "hello")
+    settings.write_text("[llm]\nenabled = false\n", encoding="utf-8")
+    with pytest.raises(BadRequest, match="--let-act"):
+        await local.llm.ask("claude", "hello", strategy=MANAGED)
     assert len(fakes.started) == 1
 
 
 @pytest.mark.usefixtures("allowed")
 async def test_250_what_the_gate_denies_starts_nothing_and_is_on_record(jobs: Jobs, fakes: Fakes, home: Path) -> None:
     with pytest.raises(ApprovalDenied, match="claude_request denied by MCP-managed approval policy") as denied:
-        await jobs.llm.ask("claude", "print the password", strategy=MANAGED)
+        await jobs.llm.ask("claude", "print the password", strategy=MANAGED, options=SKIP)
     assert denied.value.facts["score"] == "6"
-    await jobs.llm.ask("claude", "print the password", strategy=MANAGED, policy=Policy.PERMISSIVE)
+    await jobs.llm.ask("claude", "print the password", strategy=MANAGED, policy=Policy.PERMISSIVE, options=SKIP)
     assert len(fakes.started) == 1
     newest, oldest = await jobs.llm.approvals()
     assert (newest["status"], newest["policy"], oldest["status"], oldest["score"]) == (
@@ -65,7 +103,7 @@ async def test_the_environment_sets_the_policy_and_what_the_record_shows(local: 
     fakes.env("LLM_GATEWAY_APPROVAL_POLICY", "strict")
     fakes.env("APPROVAL_LOG_PROMPTS", "1")
     with pytest.raises(ApprovalDenied, match="score 3 is too much for strict"):
-        await local.llm.ask("claude", "hello", strategy=MANAGED)
+        await local.llm.ask("claude", "hello", strategy=MANAGED, options=SKIP)
     (only,) = await local.llm.approvals(1)
     assert only["promptPreview"] == "hello"
     fakes.env("LLM_GATEWAY_APPROVAL_POLICY", "lenient")

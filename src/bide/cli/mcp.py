@@ -20,6 +20,11 @@ from bide.version import VERSION
 
 TOOLSETS = ("core", "job", "sessions", "handles", "process", "llm")
 
+_ACTS = {
+    True: "LLM command lines may act without asking where a request wants that and the gate agrees (llm.enabled)",
+    False: "LLM command lines may not act without asking; the same with --let-act allows it (llm.enabled)",
+}
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -63,6 +68,11 @@ def configure(parser: "Parser") -> None:
         action="store_true",
         help="wake a client that takes bide as a channel (Claude Code) when there is news",
     )
+    parser.add_argument(
+        "--let-act",
+        action="store_true",
+        help="with install and the toolset llm: let LLM command lines act without asking (else you are asked, once)",
+    )
     parser.examples("bide mcp                 # in a client's configuration", "claude mcp add bide -- bide mcp")
 
 
@@ -71,6 +81,10 @@ def execute(args: "Namespace", link: "Link") -> int:
     tools = _toolsets(args.tools)
     if args.patience is not None and not 0 < args.patience < float("inf"):
         raise Usage(detail="'--patience' is a number of seconds, and more than 0")
+    if args.let_act and (args.action != "install" or "llm" not in tools):
+        raise Usage(
+            detail="--let-act goes with install and the toolset llm: bide mcp install CLIENT --tools llm --let-act"
+        )
     if args.action == "install":
         return _install(args, tools, link.home)
     home = link.home
@@ -122,6 +136,7 @@ def _install(args: "Namespace", tools: list[str], served: str) -> int:
         print(clients.snippet(args.client, words, home=home), end="")
         return 0
     path = clients.install(args.client, words, home=home)
+    acts = _settled(args, served) if "llm" in tools else None
     if args.client in warming.HASTY:
         try:
             prepare_home(served)
@@ -129,11 +144,19 @@ def _install(args: "Namespace", tools: list[str], served: str) -> int:
         except BideError as error:
             print(f"{args.client} may see no tools of bide when it is first started: {error}", file=sys.stderr)
     if args.json:
-        print_json({"client": args.client, "path": path})
+        print_json({"client": args.client, "path": path, **({} if acts is None else {"lets_act": acts})})
     else:
         flag = " with --dangerously-load-development-channels server:bide" if args.channel else ""
         print(f"wrote bide into {path}; start {args.client} anew{flag} to use it")
+        if acts is not None:
+            print(_ACTS[acts])
     return 0
+
+
+def _settled(args: "Namespace", served: str) -> bool:
+    from bide.cli import letact  # noqa: PLC0415 - as above
+
+    return bool(letact.settle(served, allowed=args.let_act))
 
 
 def _words(args: "Namespace") -> list[str]:

@@ -46,6 +46,8 @@ class Command(Struct, frozen=True):
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     bypass: bool = False
     """It acts without asking anybody."""
+    bypass_asked: bool = False
+    """The options of the request say so; what the strategy or a default adds is not counted."""
     cache_blocks: int = 0
     notes: tuple[Note, ...] = ()
 

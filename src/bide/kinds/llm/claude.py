@@ -69,6 +69,7 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
         format=kind,
         input=body,
         bypass=options.get("permission_mode") == _BYPASS,
+        bypass_asked=bool(ask.options.get(_SKIP)) or ask.options.get("permission_mode") == _BYPASS,
         cache_blocks=0 if parts is None else sum(bool(getattr(parts, name)) for name in parts.cached),
         notes=tuple(notes),
     )

@@ -55,6 +55,7 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
     before, unknown = flags.words(FLAGS, early, cli=NAME, has=installed.has)
     given, more = flags.words(FLAGS, late, cli=NAME, has=installed.has)
     by_pipe = by_stdin(prompt.text) or _MAY_BE_A_COMMAND.fullmatch(prompt.text) is not None
+    bypass = bool(options.get(_BYPASS)) or options.get(_SANDBOX) == "danger-full-access"
     return Command(
         words=(
             "exec",
@@ -70,7 +71,8 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
         ),
         format=kind,
         input=encoded(prompt.text) if by_pipe else None,
-        bypass=bool(options.get(_BYPASS)) or options.get(_SANDBOX) == "danger-full-access",
+        bypass=bypass,
+        bypass_asked=bypass,
         notes=(*notes, *unknown, *more),
     )
 

@@ -50,6 +50,7 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
         format=kind,
         input=encoded(prompt.text) if by_pipe else None,
         bypass=options.get("approval_mode") == _YOLO,
+        bypass_asked=ask.options.get("approval_mode") == _YOLO,
         notes=tuple(notes),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from bide.kinds.llm import flags
@@ -53,9 +54,14 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
         words=(*said, *(("--model", ask.model) if ask.model else ()), "--output-format", kind, *given, *resumed),
         format=kind,
         input=encoded(prompt.text) if by_pipe else None,
-        bypass=bool(options.get("always_approve")) or options.get("permission_mode") == _BYPASS,
+        bypass=_bypasses(options),
+        bypass_asked=_bypasses(ask.options),
         notes=tuple(notes),
     )
+
+
+def _bypasses(options: Mapping[str, Any]) -> bool:
+    return bool(options.get("always_approve")) or options.get("permission_mode") == _BYPASS
 
 
 class Stream(Lines):

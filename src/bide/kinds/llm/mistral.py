@@ -58,6 +58,7 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
         input=encoded(prompt.text) if by_pipe else None,
         env={_MODEL: ask.model} if ask.model else {},
         bypass=options["agent"] == _UNATTENDED,
+        bypass_asked=ask.options.get("agent") == _UNATTENDED,
         notes=tuple(notes),
     )
 

@@ -14,13 +14,18 @@ MOST = {Policy.STRICT: 2, Policy.BALANCED: 5, Policy.PERMISSIVE: 7}
 """The highest score that each policy lets through."""
 PREVIEW = 280
 _CRITICAL = frozenset({"Read", "Grep", "Glob", "Bash"})
-_SENSITIVE = re.compile(r"\b(delete|destroy|wipe|exfiltrate|credential|token|password|secret)s?\b", re.IGNORECASE)
-_REVIEW = re.compile(r"\b(review|audit|not approved|approved)\b", re.IGNORECASE)
-_SUPPRESSES = re.compile(
-    r"\b(?:do not|don't|never|without)\s+(?:use|using|call|calling|run|running)\s+(?:any\s+)?(?:tools?|commands?)\b"
-    r"|\bno\s+tools?\b",
+_SENSITIVE = re.compile(r"\b(delete|destroy|wipe|exfiltrate|credential|token|password|secret)\b", re.IGNORECASE)
+_REVIEW = re.compile(
+    r"\b(review|audit|analy[sz]e|analysis|inspect|assess|pentest|security|vulnerabilit(y|ies)|bugs?|defects?|quality"
+    r"|(not )?approved)\b",
     re.IGNORECASE,
 )
+_SUPPRESSES = re.compile(
+    r"\b(do\s*not|don't|never|without)\b.{0,80}\b(tools?|shell|bash|commands?)\b|\bno\s+tools?\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_SCOPE = re.compile(r"[(:].*", re.DOTALL)
+"""What a tool's name is narrowed by, as in `Bash(git:*)`."""
 
 
 class Wanted(Struct, frozen=True):
@@ -29,7 +34,7 @@ class Wanted(Struct, frozen=True):
     cli: str
     prompt: str
     bypass: bool = False
-    """It would act without asking anybody."""
+    """Whoever asks wants it to act without asking anybody; that the gate itself lets it is not counted."""
     full_auto: bool = False
     mcp_servers: tuple[str, ...] = ()
     allowed_tools: tuple[str, ...] | None = None
@@ -60,9 +65,9 @@ def decide(wanted: Wanted, policy: Policy) -> Decision:
 
 def _reasons(wanted: Wanted) -> Collection[tuple[int, str]]:
     review = bool(_REVIEW.search(wanted.prompt))
-    blocked = review and bool(_CRITICAL & set(wanted.disallowed_tools))
+    blocked = review and bool(_CRITICAL & {_SCOPE.sub("", tool).strip() for tool in wanted.disallowed_tools})
     return (
-        (3 * wanted.bypass, "it would act without asking"),
+        (3 * wanted.bypass, "it asks to act without asking"),
         (2 * wanted.full_auto, "full automation"),
         (2 * (wanted.bypass and wanted.full_auto), "both at once"),
         (2 * ("exa" in wanted.mcp_servers), "MCP server exa reaches the web"),

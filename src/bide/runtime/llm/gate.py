@@ -5,38 +5,40 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 from typing import Any
 
 from msgspec.structs import replace
 
+from bide import config
 from bide.kinds.llm.base import Command
-from bide.model.errors import ApprovalDenied, BadRequest
+from bide.model.errors import ApprovalDenied, BadRequest, BadSettings
 from bide.model.llm.approval import Decision, Wanted, decide, prompt_record
 from bide.model.llm.ask import Ask, Strategy
 from bide.model.llm.choices import LlmSettings
 from bide.model.times import stamp
 from bide.runtime.core import now
 from bide.runtime.llm.recording import FOLDER
+from bide.settings import FILE, read
 
-FILE = "approvals.jsonl"
+RECORD = "approvals.jsonl"
 _INSTEAD = {"mistral": "name an agent that asks or only reads, such as agent: 'plan'"}
 """What else to do, where it is a default that acts without asking."""
 
 
 def check(home: str, ask: Ask, text: str, command: Command, chosen: LlmSettings) -> Decision | None:
     """What the gate decided, if it was to. Raises BadRequest or ApprovalDenied; then nothing is started."""
-    if command.bypass and not chosen.enabled:
-        detail = f"this would let {ask.cli} act without asking anybody, which the operator has not allowed"
-        where = os.path.join(home, "config.toml")
-        instead = _INSTEAD.get(ask.cli, "ask without that")
-        raise BadRequest(detail=f"{detail}; set enabled = true under [llm] in {where}, or {instead}")
+    if command.bypass and not _may_act(home, chosen):
+        detail = f"this would let {ask.cli} act without asking anybody, which nobody has allowed here"
+        allow = f"'{_allow(home)}' allows it: it sets enabled = true under [llm] in {os.path.join(home, FILE)}"
+        raise BadRequest(detail=f"{detail}; {allow}. Or {_INSTEAD.get(ask.cli, 'ask without that')}")
     if ask.strategy is not Strategy.MCP_MANAGED:
         return None
     allowed = ask.options.get("allowed_tools")
     wanted = Wanted(
         cli=ask.cli,
         prompt=text,
-        bypass=command.bypass,
+        bypass=command.bypass_asked,
         full_auto=ask.full_auto,
         mcp_servers=ask.mcp_servers,
         allowed_tools=None if allowed is None else tuple(allowed),
@@ -54,6 +56,20 @@ def check(home: str, ask: Ask, text: str, command: Command, chosen: LlmSettings)
     return decision
 
 
+def _may_act(home: str, chosen: LlmSettings) -> bool:
+    """Return the operator's word as it stands now: it is given by a command that must not need another daemon."""
+    try:
+        found: Any = (read(home) or {}).get("llm", {}).get("enabled")
+    except (BadSettings, AttributeError):
+        return chosen.enabled
+    return found if isinstance(found, bool) else chosen.enabled
+
+
+def _allow(home: str) -> str:
+    where = "" if home == config.home() else f"--home {shlex.quote(home)} "
+    return f"bide {where}mcp install CLIENT --tools llm --let-act"
+
+
 def record(home: str, wanted: Wanted, decision: Decision, *, shown: bool) -> None:
     """Add one line to the record; it is for its owner's eyes only."""
     line: dict[str, Any] = {
@@ -62,6 +78,7 @@ def record(home: str, wanted: Wanted, decision: Decision, *, shown: bool) -> Non
         "status": decision.status,
         "policy": str(decision.policy),
         "cli": wanted.cli,
+        "operation": f"{wanted.cli}_request",
         "score": decision.score,
         "reasons": list(decision.reasons),
         "bypassRequested": wanted.bypass,
@@ -101,4 +118,4 @@ def recorded(home: str, limit: int) -> list[dict[str, Any]]:
 
 
 def _path(home: str) -> str:
-    return os.path.join(home, FOLDER, FILE)
+    return os.path.join(home, FOLDER, RECORD)
