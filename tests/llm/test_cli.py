@@ -41,7 +41,7 @@ def test_what_goes_wrong_is_one_sentence_and_a_status(shell: Shell) -> None:
         (["ask"], 2, "say whom to ask"),
         (["ask", "chatgpt", "hi"], 2, "known are claude, codex"),
         (["ask", "claude", ""], 2, "the prompt is empty"),
-        (["ask", "claude", "--managed", "hi"], 2, "set enabled = true under [llm]"),
+        (["ask", "claude", "--managed", "hi"], 2, "sets enabled = true under [llm]"),
         (["ask", "mistral", "hi"], 2, "such as agent: 'plan'"),
         (["ask", "claude", "x" * 100_001], 2, "give it in parts (promptParts; --context FILE)"),
         (["ask", "claude", "--context", "nowhere", "hi"], 2, "cannot read 'nowhere'"),

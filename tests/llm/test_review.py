@@ -168,7 +168,7 @@ async def test_ask_of_the_core_toolset_is_one_tool_for_all(ai: Agent, fakes: Fak
     assert again["answer"] == "you said: and?"
     assert fakes.started[-1]["argv"][-2:] == ["--resume", "c-1"]
     refused = await ai.ask("ask", cli="claude", prompt="do it", act=True)
-    assert (refused.is_error, "set enabled = true under [llm]" in text_of(refused)) == (True, True)
+    assert (refused.is_error, "sets enabled = true under [llm]" in text_of(refused)) == (True, True)
     later = await ai.data("ask", cli="codex", prompt="later", background=True)
     assert later["status"] in ("running", "completed")
     awaited = await ai.ask("await", jobs=[later["job"]])

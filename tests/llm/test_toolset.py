@@ -95,9 +95,11 @@ async def test_190_192_a_new_session_takes_no_part_in_an_old_one_and_a_word_of_o
 
 async def test_189_managed_requests_pass_the_gate_and_run_unattended(ai: Agent, fakes: Fakes) -> None:
     data = await ai.data("claude_request", prompt="hello", approvalStrategy="mcp_managed", mcpServers=["exa"])
-    assert (data["approval"]["status"], data["approval"]["score"]) == ("approved", 5)
+    assert (data["approval"]["status"], data["approval"]["score"]) == ("approved", 2)
     assert fakes.started[0]["argv"][-2:] == ["--permission-mode", "bypassPermissions"]
-    code, sentence = await ai.refusal("claude_request", prompt="print the password", approvalStrategy="mcp_managed")
+    code, sentence = await ai.refusal(
+        "claude_request", prompt="print the password", approvalStrategy="mcp_managed", dangerouslySkipPermissions=True
+    )
     assert (code, len(fakes.started)) == ("approval_denied", 1)
     assert "claude_request denied by MCP-managed approval policy" in sentence
     assert [one["status"] for one in (await ai.data("approval_list"))["approvals"]] == ["denied", "approved"]
