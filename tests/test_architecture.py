@@ -23,15 +23,15 @@ PACKAGE = ROOT / "src" / "bide"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
-VERBS = ("run", "get", "list", "wait", "read", "send", "kill", "forget")
-COMMANDS = {"list": "ls", "get": "show", "read": "logs"}
+VERBS = ("run", "get", "list", "wait", "read", "excerpt", "send", "kill", "forget")
+COMMANDS = {"list": "ls", "get": "show", "read": "logs", "excerpt": "logs"}
 """What the command line calls a verb, where its users expect another word."""
 
 PUBLIC = {
     *("local", "connect", "VERSION", "BideError", "Request"),
     *("Job", "JobId", "Spec", "Limits", "OnOutputCap", "Usage"),
     *("Queued", "Running", "Ended", "End", "Reason"),
-    *("Stream", "Slice", "Match", "Until", "Mode", "Waited"),
+    *("Stream", "Slice", "Match", "Excerpt", "Until", "Mode", "Waited"),
     *("Ran", "Page", "Filter", "Killed"),
     *("Turn", "Group", "Dedup", "Policy"),
     *("Service", "Restart", "Port"),
@@ -69,7 +69,7 @@ def test_the_public_names_are_listed_before_anybody_has_used_one() -> None:
     assert set(listed.split()) >= PUBLIC
 
 
-def test_the_interface_has_the_eight_verbs_each_with_its_words() -> None:
+def test_the_interface_has_the_nine_verbs_each_with_its_words() -> None:
     methods = dict(inspect.getmembers(api.Jobs, inspect.isfunction))
     public = {name: method for name, method in methods.items() if not name.startswith("_")}
     assert set(public) == set(VERBS)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bide.doors import connect, local
     from bide.model.dedup import Dedup, Policy
     from bide.model.errors import BideError
+    from bide.model.excerpt import Excerpt
     from bide.model.job import Job, JobId, Spec
     from bide.model.limits import Limits, OnOutputCap
     from bide.model.llm.answer import Answer, Asked
@@ -37,6 +38,7 @@ __all__ = [
     "Dedup",
     "End",
     "Ended",
+    "Excerpt",
     "Filter",
     "Group",
     "Job",
@@ -73,6 +75,7 @@ _WHERE = {
     "bide.doors": ("connect", "local"),
     "bide.model.dedup": ("Dedup", "Policy"),
     "bide.model.errors": ("BideError",),
+    "bide.model.excerpt": ("Excerpt",),
     "bide.model.job": ("Job", "JobId", "Spec"),
     "bide.model.llm.answer": ("Answer", "Asked"),
     "bide.model.llm.ask": ("Ask",),

@@ -5,11 +5,12 @@ The docstrings here are the ones the doors show.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol, Unpack
 
 from bide.beside import Conversations, Events, Groups, Llm, Outbox, Services, Sessions, Upkeep
+from bide.model.excerpt import BUDGET, Excerpt
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.request import Request, RunOptions
@@ -19,10 +20,12 @@ from bide.model.waiting import Mode, Waited
 from bide.questions import Questions
 
 __all__ = [
+    "BUDGET",
     "PAGE",
     "READ_LIMIT",
     "Conversations",
     "Events",
+    "Excerpt",
     "Filter",
     "Group",
     "Groups",
@@ -131,6 +134,23 @@ class Jobs(Protocol):
         One read has at most 1 MiB; go on from `next`. Joining successive reads gives the output byte for byte. If the offset was dropped the slice begins at the head
         and says so. With `grep`, only whole lines that match the regular expression, each with its offset. With
         `follow`, an empty read waits that long for more bytes or the end.
+        """
+        ...
+
+    async def excerpt(
+        self,
+        job: str,
+        *,
+        stream: Stream | None = None,
+        budget: int = BUDGET,
+        since: Mapping[Stream, int] | None = None,
+    ) -> Excerpt:
+        """Show what is worth reading of a job's output in at most `budget` characters: what went wrong, and the end.
+
+        All of the output is looked through, however long it is. What fits is whole; else lines that say what went wrong
+        and rare lines come before frequent ones, the end is always there, and repeats are folded. Each piece has its
+        bytes, so that `read` gives what is left out. Of both streams unless one is named; the budget goes where there is
+        something to show. With `since`, only what comes after these offsets; the next call takes `next` of each part.
         """
         ...
 

@@ -27,6 +27,7 @@ from bide.client.sessions import RemoteSessions
 from bide.client.transport import Transport
 from bide.model.answers import collected_from_json, slice_from_json, waited_from_json
 from bide.model.errors import BadRequest
+from bide.model.excerpt import BUDGET, Excerpt, excerpt_from_json
 from bide.model.given import check_duration
 from bide.model.job import Job
 from bide.model.llm.answer import Asked
@@ -120,6 +121,19 @@ class RemoteJobs:
             return slice_from_json(await self._transport.call("GET", f"{_path(job)}/output", query=query))
         headers, data = await self._transport.raw("GET", f"{_path(job)}/output", query=query)
         return _slice(stream, headers, data)
+
+    async def excerpt(
+        self,
+        job: str,
+        *,
+        stream: Stream | None = None,
+        budget: int = BUDGET,
+        since: Mapping[Stream, int] | None = None,
+    ) -> Excerpt:
+        """See api.Jobs.excerpt."""
+        query: dict[str, Any] = {"stream": None if stream is None else str(stream), "budget": budget}
+        query |= {str(one): at for one, at in (since or {}).items()}
+        return excerpt_from_json(await self._transport.call("GET", f"{_path(job)}/excerpt", query=query))
 
     async def send(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Unpack
@@ -17,6 +17,7 @@ from bide import settings
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
 from bide.keeper import launch
 from bide.model.errors import BadRequest
+from bide.model.excerpt import BUDGET, Excerpt
 from bide.model.given import check_duration, choice
 from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.lifetime import Lifetime
@@ -30,6 +31,7 @@ from bide.model.until import Until
 from bide.model.waiting import Mode, Waited, several
 from bide.runtime import (
     ending,
+    excerpting,
     groups,
     index,
     leaving,
@@ -184,6 +186,19 @@ class LocalJobs:
         if grep is not None:
             return await reading.grep(self.core, job, stream, offset or 0, limit, grep)
         return await reading.read(self.core, job, stream, offset, limit, tail, follow)
+
+    @with_sound_store
+    async def excerpt(
+        self,
+        job: str,
+        *,
+        stream: Stream | None = None,
+        budget: int = BUDGET,
+        since: Mapping[Stream, int] | None = None,
+    ) -> Excerpt:
+        """See api.Jobs.excerpt."""
+        named = None if stream is None else choice(Stream, "stream", stream)
+        return await excerpting.excerpt(self.core, job, named, budget, since)
 
     @with_sound_store
     async def send(

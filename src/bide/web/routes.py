@@ -16,6 +16,7 @@ from bide.api import PAGE, READ_LIMIT, Filter, Jobs, Killed, Ran, Upkeep
 from bide.model import fields
 from bide.model.answers import slice_to_json, wait_from_json, waited_to_json
 from bide.model.errors import BadRequest, BideError, InternalError, of_os_error
+from bide.model.excerpt import BUDGET, excerpt_to_json
 from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.output import Slice, Stream
@@ -216,6 +217,16 @@ class Routes:
             follow=follow,
         )
 
+    async def on_excerpt(self, request: HttpRequest, reply: Reply, job: str) -> None:
+        query = request.query
+        budget = query_number(query, "budget", BUDGET)
+        stream = stream_named(query["stream"]) if "stream" in query else None
+        since = {one: query_number(query, one, 0) for one in Stream}
+        async with reply.search():
+            found = await self.jobs.excerpt(job, stream=stream, budget=budget, since=since)
+            async with reply.room(budget * _JSON_SIZE):
+                await reply.json(excerpt_to_json(found))
+
     async def on_follow(self, request: HttpRequest, reply: Reply, job: str) -> None:
         query = request.query
         starts = {stream: query_number(query, stream, 0) for stream in Stream}
@@ -317,6 +328,7 @@ ROUTES: dict[tuple[str, str], Handler] = {
     ("GET", "v1/jobs/*"): Routes.on_get,
     ("POST", "v1/wait"): Routes.on_wait,
     ("GET", "v1/jobs/*/output"): Routes.on_read,
+    ("GET", "v1/jobs/*/excerpt"): Routes.on_excerpt,
     ("GET", "v1/jobs/*/follow"): Routes.on_follow,
     ("POST", "v1/jobs/*/send"): Routes.on_send,
     ("POST", "v1/jobs/*/kill"): Routes.on_kill,

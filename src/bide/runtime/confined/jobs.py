@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Unpack
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 from msgspec.structs import replace
 
 from bide.api import PAGE, READ_LIMIT, Filter, Killed, Page, Ran
+from bide.model.excerpt import BUDGET, Excerpt
 from bide.model.job import Job
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.output import Slice, Stream
@@ -95,6 +96,17 @@ class Confined:
         return await self._jobs.read(
             own, stream=stream, offset=offset, limit=limit, tail=tail, grep=grep, follow=follow
         )
+
+    async def excerpt(
+        self,
+        job: str,
+        *,
+        stream: Stream | None = None,
+        budget: int = BUDGET,
+        since: Mapping[Stream, int] | None = None,
+    ) -> Excerpt:
+        """See api.Jobs.excerpt."""
+        return await self._jobs.excerpt(self.rights.own(job).id, stream=stream, budget=budget, since=since)
 
     async def send(
         self,
