@@ -5,7 +5,7 @@ VENV := .venv
 INPUTS := pyproject.toml setup.py constraints.txt $(wildcard src/bide/keeper/c/*.[ch])
 PIP := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/bin/python -m pip install --quiet
 
-.PHONY: help run test check conformance clients acceptance bench torture vm mutate coverage clean
+.PHONY: help run test check conformance clients seeds acceptance bench torture vm mutate coverage clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1:\2/p' Makefile | while IFS=: read -r what why; do printf '%-14s %s\n' "$$what" "$$why"; done
@@ -43,9 +43,12 @@ coverage: ## run the tests and say what none of them reaches
 clients: ## use the MCP door with clients that others wrote, from npm
 	@scripts/clients $(ARGS)
 
+seeds: ## check every numbered behaviour from outside (ARGS="24 33 100-120", --json, --verbose)
+	@scripts/seeds $(ARGS)
+
 clean: ## remove .venv and everything built
 	rm -rf $(VENV) build dist src/bide.egg-info src/bide/keeper/bide-keeper .coverage* .pytest_cache .ruff_cache .import_linter_cache
-	find src tests bench -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests bench seeds -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
