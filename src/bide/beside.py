@@ -71,7 +71,7 @@ class Sessions(Protocol):
         """Open a session, with an id of the caller's or a short one of its own.
 
         It begins in the caller's folder and with the caller's environment unless others are given. If there are as
-        many as may be, the least recently active one goes: one without active jobs if there is one; no job is killed.
+        many as may be, the least recently active one goes; its jobs go on.
         """
         ...
 

@@ -94,13 +94,16 @@ async def test_variables_that_were_not_touched_are_not_said(jobs: Jobs, folder: 
     assert variables is None
 
 
-async def test_what_python_sets_for_itself_is_not_left(jobs: Jobs, folder: Path) -> None:
+async def test_what_python_sets_for_itself_is_no_change(jobs: Jobs, folder: Path) -> None:
     env = {"BIDE_SESSION_FOLDER": str(folder), "A": "1"}
     options: RunOptions = {"base_env": {}, "env_defaults": False, "env": env}
     ran = await python(jobs, "import os; print(os.environ.get('LC_CTYPE'))", **options)
     assert out(ran) == "C.UTF-8\n"
     _, env, _ = left(folder, ran)
-    assert (env["A"], "LC_CTYPE" in env) == ("1", False)
+    assert env["A"] == "1"
+    records = (folder / f"state.{ran.job.id}").read_bytes()
+    assert b"\0env=LC_CTYPE=C.UTF-8\0" in records
+    assert b"\0began=LC_CTYPE=C.UTF-8\0" in records
 
 
 CANNOT: Sequence[tuple[str, str]] = [

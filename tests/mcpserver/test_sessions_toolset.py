@@ -1,5 +1,6 @@
 """The toolset `sessions` alone, by the numbers of the checklist: sessions, `exec`, and what each run leaves on record."""
 
+import sys
 from pathlib import Path
 
 import anyio
@@ -284,3 +285,22 @@ async def test_a_session_is_its_owners_alone(jobs_here: Jobs, tmp_path: Path) ->
             answer = await ben.ask(tool, sessionId=session, **more)
             assert answer.is_error, tool
         assert [one["id"] for one in (await ann.data("listSessions"))["sessions"]] == [session]
+
+
+async def test_079_what_starts_the_interpreter_changes_nothing_of_the_session(ai: Agent, tmp_path: Path) -> None:
+    shim = tmp_path / "shims" / "python3"
+    shim.parent.mkdir()
+    shim.write_text(
+        f'#!/bin/sh\nexport SHIM_VERSION=3 PATH="/opt/shim:$PATH"\nunset GONE\nexec {sys.executable} "$@"\n'
+    )
+    shim.chmod(0o755)
+    env = {"PATH": f"{shim.parent}:/usr/bin:/bin", "GONE": "not"}
+    session = (await ai.data("startSession", env=env))["sessionId"]
+    data = await ai.data("exec", sessionId=session, code="import os; print(os.environ['SHIM_VERSION'])")
+    assert data["stdout"] == "3\n"
+    (found,) = (await ai.data("listSessions"))["sessions"]
+    assert (found["env"], found.get("unset")) == (env, None)
+    code = "session.env['PATH'] += ':/mine'; session.env['NEW'] = '1'; del session.env['SHIM_VERSION']"
+    await ai.data("exec", sessionId=session, code=code)
+    (found,) = (await ai.data("listSessions"))["sessions"]
+    assert found["env"] == {**env, "PATH": f"/opt/shim:{env['PATH']}:/mine", "NEW": "1"}

@@ -10,7 +10,7 @@ from tests.support.gates import Gate
 from tests.support.homes import Door
 from tests.support.patience import end_of, ended, eventually
 
-from bide.api import Jobs
+from bide.api import Filter, Jobs
 from bide.model.errors import JobForgotten, SessionNotFound
 
 DOORS = pytest.mark.parametrize("door", [homes.local, homes.remote], ids=["local", "remote"])
@@ -48,7 +48,9 @@ async def test_nobody_evicts_the_session_of_another(jobs: Jobs) -> None:
 
 
 @DOORS
-async def test_what_runs_is_evicted_last_and_goes_on(door: Door, home: Path, gate: Gate) -> None:
+async def test_095_a_busy_session_is_evicted_before_one_that_was_active_later_and_its_jobs_go_on(
+    door: Door, home: Path, gate: Gate
+) -> None:
     """Checklist 95, without its kill: no job is ended to make room."""
     settle(home, most=3)
     async with door(home) as jobs:
@@ -60,10 +62,10 @@ async def test_what_runs_is_evicted_last_and_goes_on(door: Door, home: Path, gat
         ]
         await jobs.sessions.end("c")
         await jobs.sessions.start("idle", owner="ann")
-        assert (await jobs.sessions.start("d", owner="ann")).evicted == ("idle",)
+        assert (await jobs.sessions.start("d", owner="ann")).evicted == ("a",)
         job = (await jobs.run(gate.wait, session="d", background=True)).job.id
-        assert (await jobs.sessions.start("e", owner="ann")).evicted == ("a",)
-        assert await open_ids(jobs) == ["b", "d", "e"]
+        assert (await jobs.sessions.start("e", owner="ann")).evicted == ("b",)
+        assert await open_ids(jobs) == ["d", "e", "idle"]
         kept = await jobs.get(going[0])
         assert (kept.phase_name, kept.owner, kept.session) == ("running", "ann", "a")
         for _ in range(3):
@@ -107,7 +109,7 @@ async def test_answers_show_the_last_mebibyte_of_each_stream(jobs: Jobs) -> None
 @DOORS
 async def test_over_its_bytes_a_session_forgets_its_oldest_ended_jobs(door: Door, home: Path, gate: Gate) -> None:
     """Checklist 93: running ones never."""
-    settle(home, bytes=5000, keep="0s")
+    settle(home, bytes=4500, keep="0s")
     async with door(home) as jobs:
         await jobs.sessions.start("s")
         running = (await jobs.run(f"head -c 9000 /dev/zero; {gate.wait}", session="s", background=True)).job.id
@@ -150,7 +152,7 @@ async def test_ended_jobs_are_kept_for_a_while_although_they_are_too_much(home: 
 
 
 async def test_what_is_too_much_is_counted_anew_after_a_restart(home: Path) -> None:
-    settle(home, bytes=5000, keep="0s")
+    settle(home, bytes=4500, keep="0s")
     async with homes.local(home) as jobs:
         await jobs.sessions.start("s")
         first = (await jobs.run("head -c 4000 /dev/zero", session="s")).job.id
@@ -178,3 +180,23 @@ async def test_ending_leaves_the_jobs_of_an_earlier_session_of_the_same_id(home:
         assert ([job.id for job in found.jobs], found.running) == ([own], 1)
         assert (await jobs.sessions.end("s")).killed == (own,)
         assert (await jobs.get(earlier)).phase_name == "running"
+
+
+async def test_093_vars_that_grow_trim_the_jobs_beside_them(home: Path) -> None:
+    settle(home, bytes=4500, keep="0s")
+    async with homes.local(home) as jobs:
+        await jobs.sessions.start("s")
+        for _ in range(2):
+            await jobs.run("head -c 1000 /dev/zero", session="s")
+        await jobs.run("session.vars['n'] = 'x' * 2000", session="s", language="python")
+
+        async def one_is_left() -> bool:
+            return [job.id for job in (await jobs.list(Filter(session="s"))).jobs] == ["job-s-3", "job-s-2"]
+
+        await eventually(one_is_left)
+        await jobs.sessions.update("s", vars={"m": "x" * 3000})
+
+        async def none_is_left() -> bool:
+            return (await jobs.list(Filter(session="s"))).jobs == ()
+
+        await eventually(none_is_left)

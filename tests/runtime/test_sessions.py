@@ -142,6 +142,7 @@ async def test_what_cannot_be_started_is_refused_with_a_sentence(jobs: Jobs) -> 
     await jobs.sessions.start("s")
     for asked, says in (
         (jobs.sessions.start("s"), "session 's' is open already; choose another id, or end it first"),
+        (jobs.sessions.start("s", owner="ben"), "session 's' belongs to another owner; choose another id"),
         (jobs.sessions.start("-x"), "'-x' cannot be a session's id"),
         (jobs.sessions.start("t", cwd="/no/such"), "no folder '/no/such' to run in"),
         (jobs.sessions.start("t", owner="a b"), "'a b' cannot be an owner"),

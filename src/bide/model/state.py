@@ -1,7 +1,8 @@
 """What a run in a session leaves behind, and what of it the session keeps.
 
 A run leaves NUL-terminated records `key=value`: `cwd=PATH`, `env=NAME=VALUE` for every exported variable, `shell=KEY`
-and on the next lines shell code that makes it so again, `vars=JSON`, and `end=1` last. Instead of `env`, a record
+and on the next lines shell code that makes it so again, `vars=JSON`, and `end=1` last. `began=NAME=VALUE` says what the
+code began with, where its interpreter was given something else. Instead of `env`, a record
 `environ=` may be followed by the environment as the kernel has it. Only what the run changed is kept: two runs at once
 do not undo each other's changes, and what was given for one run alone is gone after it.
 """
@@ -80,6 +81,8 @@ class Left(Struct, frozen=True):
     shell: Texts | None = None
     """Shell code by what it restores; `None` if it was no shell of ours."""
     vars: Mapping[str, Any] | None = None
+    began: Texts | None = None
+    """The environment before the code ran; `None` if it is the one that the run was given."""
 
 
 class Begun(Struct, frozen=True):
@@ -112,7 +115,7 @@ def read_left(data: bytes) -> Left | None:
     if "environ=" in records:
         at = records.index("environ=")
         records[at:] = [f"env={record}" for record in records[at + 1 :]]
-    found: dict[str, dict[str, str]] = {"cwd": {}, "env": {}, "shell": {}, "vars": {}}
+    found: dict[str, dict[str, str]] = {"cwd": {}, "env": {}, "began": {}, "shell": {}, "vars": {}}
     for record in records:
         key, _, value = record.partition("=")
         name, _, text = value.partition("\n" if key == "shell" else "=")
@@ -123,7 +126,7 @@ def read_left(data: bytes) -> Left | None:
     if not found["cwd"].get("", "").startswith("/"):
         return None
     shell = {key: code for key, code in found["shell"].items() if _is_kept(key, code)} if found["shell"] else None
-    return Left(found["cwd"][""], found["env"], shell, _object(found["vars"].get("")))
+    return Left(found["cwd"][""], found["env"], shell, _object(found["vars"].get("")), found["began"] or None)
 
 
 def _object(text: str | None) -> Mapping[str, Any] | None:
@@ -146,8 +149,9 @@ def _is_kept(key: str, code: str) -> bool:
 def merge(held: Held, begun: Begun, left: Left) -> Held:
     """The session after a run: with what the run changed, and nothing else."""
     env, unset = dict(held.env), set(held.unset)
-    made = {name: value for name, value in left.env.items() if _flows(name) and begun.env.get(name) != value}
-    gone = {name for name in begun.env if name not in left.env and _flows(name) and _NAME.match(name)}
+    began = begun.env if left.began is None else left.began
+    made = {name: value for name, value in left.env.items() if _flows(name) and began.get(name) != value}
+    gone = {name for name in began if name not in left.env and _flows(name) and _NAME.match(name)}
     for name in gone:
         env.pop(name, None)
     unset = (unset | gone) - made.keys()

@@ -39,7 +39,9 @@ class Place:
     """… and the file that is on disk."""
     ending: bool = False
     bytes: int | None = None
-    """What its ended jobs hold, at most; `None` before they were counted."""
+    """Bytes of its ended jobs, at most; `None` before they were counted."""
+    vars_bytes: int = 0
+    """Bytes of its vars as JSON, when its file was last read or written."""
     trimming: bool = False
     trims_later: bool = False
 
@@ -47,10 +49,10 @@ class Place:
         """Return whether a job belongs to this session, and not to an earlier one of the same id."""
         return job.session == self.id and is_later(job.id, self.id, self.first)
 
-    def to_json(self) -> dict[str, Any]:
-        """What its file says."""
+    def encoded(self) -> bytes:
+        """Return the text of its file, and note how much of it the vars take."""
         held = self.held
-        return {
+        body: dict[str, Any] = {
             "id": self.id,
             "owner": self.owner,
             "created_at": stamp(self.created_at),
@@ -60,10 +62,13 @@ class Place:
             "base_env": dict(held.base_env),
             "env": dict(held.env),
             "unset": list(held.unset),
-            "vars": dict(held.vars),
             "shell": dict(held.shell),
             "note": held.note,
         }
+        # Vars may be large: they are put into words once, and measured by that.
+        said = json.dumps(dict(held.vars))
+        self.vars_bytes = len(said)
+        return f'{json.dumps(body)[:-1]}, "vars": {said}}}'.encode()
 
     def row(self, ended_at: datetime | None = None, why: str = "") -> SessionRow:
         """What its row says."""
@@ -106,6 +111,7 @@ def read_place(folder: str, name: str) -> Place | None:
         place = Place(body["id"], body["owner"], created_at, created_at, held)
         place.reserved = place.durable = int(body.get("seq", 0))
         place.first = int(body.get("first", 0))
+        place.vars_bytes = len(json.dumps(body["vars"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return place if place.id == name else None

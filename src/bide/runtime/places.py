@@ -135,7 +135,7 @@ class Places:
 
     def write(self, place: Place, *, new: bool = False) -> Future[None]:
         """Put down what a session holds now; done when it is on disk."""
-        data, reserved = json.dumps(place.to_json()).encode(), place.reserved
+        data, reserved = place.encoded(), place.reserved
 
         def write() -> None:
             folder = self.folder(place.id)

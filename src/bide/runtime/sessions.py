@@ -22,7 +22,7 @@ from bide.model.phase import Running
 from bide.model.request import check_env, check_owner
 from bide.model.session import Session, changed, check_session_id, check_vars
 from bide.model.state import Held, check_size
-from bide.runtime import ending
+from bide.runtime import ending, trimming
 from bide.runtime.core import Core, now
 from bide.runtime.environment import without_ours
 from bide.runtime.place import Place
@@ -63,6 +63,8 @@ class LocalSessions:
         check_owner(owner)
         found = self._new_id() if session is None else check_session_id(session)
         if found in core.places.open:
+            if core.places.open[found].owner != owner:
+                raise BadRequest(detail=f"session {found!r} belongs to another owner; choose another id")
             raise BadRequest(detail=f"session {found!r} is open already; choose another id, or end it first")
         at = now()
         number = newest_number(core.store, found)
@@ -90,12 +92,12 @@ class LocalSessions:
                 return found
 
     async def _make_room(self, new: Place) -> tuple[str, ...]:
-        """End what its owner has too many of: the least recently active, those without active jobs first. No job is killed."""
+        """End what its owner has too many of, the least recently active first. No job is killed."""
         most = max(self.core.settings.sessions.most, 1)
         evicted: list[str] = []
         while len(others := self._others(new)) >= most:
             busy = self._busy()
-            place = min(others, key=lambda one: one.id in busy)
+            place = others[0]
             going_on = f"; its {busy[place.id]} active jobs go on" if place.id in busy else ""
             log.warning("session %s is evicted, since %s has %d others%s", place.id, new.owner, len(others), going_on)
             with anyio.CancelScope(shield=True):
@@ -104,6 +106,7 @@ class LocalSessions:
         return tuple(evicted)
 
     def _others(self, new: Place) -> list[Place]:
+        """Return the owner's other sessions, the least recently active first."""
         return [place for place in self.core.places.open.values() if place.owner == new.owner and place is not new]
 
     async def _close(self, place: Place, why: str) -> None:
@@ -137,6 +140,7 @@ class LocalSessions:
         held = changed(place.held, folder, env or {}, unset, vars or {}, drop)
         place.held = _checked(held)
         await self.core.hub.settled(self.core.places.write(place))
+        trimming.look(self.core, place)
         return place.session(self._busy().get(place.id, 0))
 
     @with_sound_store

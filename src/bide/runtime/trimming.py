@@ -1,11 +1,10 @@
-"""What the ended jobs of a session may hold together: the oldest are forgotten first, none before its time.
+"""What the ended jobs of a session and its vars may hold together: the oldest jobs are forgotten first, none before its time.
 
 What is running is never touched, and nobody waits for this: it is done beside all else, a job at a time.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 from datetime import timedelta
 from functools import partial
@@ -39,7 +38,12 @@ def _ended(core: Core, place: Place, job: Job) -> None:
         log.info("%s wrote %d and %d bytes; answers show the last %d of each", job.id, out.size, err.size, shown)
     if place.bytes is not None:
         place.bytes += out.size - out.head + err.size - err.head + len(job.spec.command.encode()) + PER_JOB
-    if place.bytes is None or place.bytes > core.settings.sessions.bytes:
+    look(core, place)
+
+
+def look(core: Core, place: Place) -> None:
+    """Have the oldest ended jobs of a session forgotten if these and its vars hold too much."""
+    if place.bytes is None or place.bytes + place.vars_bytes > core.settings.sessions.bytes:
         _trim_soon(core, place)
 
 
@@ -71,8 +75,8 @@ async def trim(core: Core, place: Place) -> timedelta | None:
     place.bytes = 0
     await core.settled()
     ended = await anyio.to_thread.run_sync(lambda: list(core.store.sessions.ended_jobs(place.id, place.first)))
-    total = sum(job.bytes + PER_JOB for job in ended) + len(json.dumps(dict(place.held.vars)))
-    limit, keep = core.settings.sessions.bytes, core.settings.sessions.keep
+    total = sum(job.bytes + PER_JOB for job in ended)
+    limit, keep = core.settings.sessions.bytes - place.vars_bytes, core.settings.sessions.keep
     forgotten, again = 0, None
     for job in ended:
         if total <= limit:
@@ -84,7 +88,8 @@ async def trim(core: Core, place: Place) -> timedelta | None:
             total -= job.bytes + PER_JOB
             forgotten += 1
     if forgotten:
-        log.info("session %s held more than %d bytes: forgot its %d oldest jobs", place.id, limit, forgotten)
+        most = core.settings.sessions.bytes
+        log.info("session %s held more than %d bytes: forgot its %d oldest jobs", place.id, most, forgotten)
     more = place.bytes > 0
     place.bytes += total
     if more and place.bytes > limit:

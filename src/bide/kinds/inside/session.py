@@ -19,7 +19,8 @@ JOB = os.environ.get("BIDE_JOB", "")
 """Of this job, whatever the code makes of its environment."""
 _ID = os.environ.get("BIDE_SESSION") or None
 _FOLDER = os.environ.get("BIDE_SESSION_FOLDER", "")
-_LC_CTYPE = os.environ.get("LC_CTYPE")
+_BEGAN = dict(os.environb) if _FOLDER else {}
+"""The environment before the code ran. What started the interpreter may have added to it: a version manager, Python itself."""
 
 
 class CannotKeep(ValueError):
@@ -98,7 +99,8 @@ class Session:
             return  # a fork of the code has no say
         try:
             records = [b"cwd=" + folder for folder in _here()]
-            records += [b"env=" + name + b"=" + value for name, value in os.environb.items() if not _is_pythons(name)]
+            records += [b"env=" + name + b"=" + value for name, value in os.environb.items()]
+            records += [b"began=" + name + b"=" + value for name, value in _BEGAN.items()]
             if self._vars is not None:
                 records.append(b"vars=" + _said(self._vars))
             _write([*records, b"end=1"])
@@ -116,14 +118,6 @@ def _here() -> "list[bytes]":
         return [os.getcwdb()]
     except FileNotFoundError:
         return []
-
-
-def _is_pythons(name: bytes) -> bool:
-    """Whether Python itself set it, before the code ran: in a C locale it sets this one."""
-    if name != b"LC_CTYPE" or os.environ.get("LC_CTYPE") != _LC_CTYPE:
-        return False
-    with open("/proc/self/environ", "rb") as file:
-        return b"\0LC_CTYPE=" not in b"\0" + file.read()
 
 
 def _kept() -> Dict:
