@@ -46,7 +46,8 @@ async def clients(jobs: Jobs, tmp_path: Path) -> AsyncIterator[dict[str, Wire]]:
 def sentence(answer: Json) -> str:
     """The text of an answer to a call, which is a result in both forms and no error of the protocol."""
     assert "result" in answer, answer
-    (block,) = answer["result"]["content"]
+    block, *news = answer["result"]["content"]
+    assert bool(news) == ("notices" in answer["result"]["structuredContent"])
     assert isinstance(answer["result"]["structuredContent"], dict)
     return block["text"]
 

@@ -132,11 +132,12 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
 """A call of each vocabulary that tells of no job's end."""
 
 
-@pytest.mark.parametrize("client", ["claude-code", "gemini-cli-mcp-client"])
+@pytest.mark.parametrize("client", ["claude-code", "a client nobody knows"])
 @pytest.mark.parametrize("tools", OTHERS)
-async def test_136_on_other_vocabularies_it_rides_as_a_text_of_its_own_where_the_model_sees_that(
+async def test_036_on_other_vocabularies_it_rides_beside_the_text_and_in_the_data_for_every_client(
     jobs_here: Jobs, tmp_path: Path, tools: str, client: str
 ) -> None:
+    """Also checklist 3 and 136: the structured content stays."""
     tool, given = OTHERS[tools]
     async with agent(jobs_here, tmp_path, owner="ann", name=client, tools=(tools,)) as ai:
         job = (await jobs_here.run("yes | head -c 20000; exit 7", owner="ann", background=True)).job.id
@@ -146,23 +147,11 @@ async def test_136_on_other_vocabularies_it_rides_as_a_text_of_its_own_where_the
         assert isinstance(aside, TextContent)
         assert f"{job} exited with 7" in aside.text
         assert len(answer.content) == (1 if tools == "job" else 2)
-        assert "notices" not in (answer.structured_content or {})
-        assert (answer.structured_content is None) == (client == "claude-code")
+        data: Json = answer.structured_content or {}
+        assert [one["job"] for one in data["notices"]] == [job]
         again = await ai.ask(tool, **given)
         assert "exited with 7" not in str(again.content)
-        assert again.structured_content is not None
-
-
-@pytest.mark.parametrize("tools", OTHERS)
-async def test_a_client_of_which_nothing_is_known_gets_the_shapes_of_other_vocabularies_as_they_are(
-    jobs_here: Jobs, tmp_path: Path, tools: str
-) -> None:
-    tool, given = OTHERS[tools]
-    async with agent(jobs_here, tmp_path, owner="ann", tools=(tools, "core")) as ai:
-        job = (await jobs_here.run("yes | head -c 20000; exit 7", owner="ann", background=True)).job.id
-        await settled(jobs_here, "ann")
-        assert len((await ai.ask(tool, **given)).content) == 1
-        assert [one["job"] for one in (await ai.data("jobs", name="nothing"))["notices"]] == [job]
+        assert "notices" not in (again.structured_content or {})
 
 
 async def test_132_a_run_says_of_what_it_is_to_be_told(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:

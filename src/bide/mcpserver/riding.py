@@ -1,14 +1,13 @@
 """What is due to a caller rides on the answer to its call, and counts as seen at its next call. Knows no protocol.
 
-On bide's own tools it is in the text and in the data. The shapes of the other vocabularies are not ours to add to: there it is
-a text of its own beside them, and only for clients that are known to show it to their model.
+It is in the text, and in the data as `notices`: some clients show their model one of them only. In other vocabularies than
+bide's own the text of an answer is not ours to add to: there it is a text of its own beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from enum import Enum, auto
 
 import anyio
 from msgspec.structs import replace
@@ -20,31 +19,6 @@ from bide.model.outboxforms import item_to_json
 
 ROOM = 2000
 """Characters of output that may ride on an answer."""
-
-
-class Seat(Enum):
-    """Where news has its place in an answer."""
-
-    WITHIN = auto()
-    """In the text and in the data."""
-    BESIDE = auto()
-    """As a text of its own."""
-    NO_DATA = auto()
-    """As a text of its own, on an answer without data: a client that finds data shows nothing else."""
-    NONE = auto()
-
-
-_BESIDE = {
-    "claude-code": Seat.NO_DATA,
-    "codex-mcp-client": Seat.NO_DATA,
-    "gemini-cli-mcp-client": Seat.BESIDE,
-}
-"""What was seen to reach the model of each client."""
-
-
-def seat(client: str, *, ours: bool) -> Seat:
-    """Where this client has to be told, on a tool of bide's own or of another vocabulary."""
-    return Seat.WITHIN if ours else _BESIDE.get(client, Seat.NONE)
 
 
 class Riding:
@@ -83,27 +57,24 @@ class Riding:
             self._empty.add(carrier)
             await self._outbox.settle(carrier)
 
-    async def ridden(self, call: Call, tool: Tool, make: Callable[[], Awaitable[Answer]], where: Seat) -> Answer:
-        """The answer, with what else is due if there is a seat for it."""
+    async def ridden(self, call: Call, tool: Tool, make: Callable[[], Awaitable[Answer]], *, ours: bool) -> Answer:
+        """Return the answer with what else is due, on a tool of bide's own or of another vocabulary."""
         carrier = f"mcp:{call.caller.connection or call.caller.owner}"
         await self._called(carrier)
         with self._outbox.answering(call.caller.owner) as told:
             answer = await make()
-            rides = where is not Seat.NONE
-            message = await self._outbox.pull(call.caller.owner, carrier=carrier, room=ROOM) if rides else None
+            message = await self._outbox.pull(call.caller.owner, carrier=carrier, room=ROOM)
             self._outbox.told(told, carrier=carrier)
-        if told.jobs or (message is not None and message.items):
+        if told.jobs or message.items:
             self._empty.discard(carrier)
-        return _seated(answer, tool, message, where)
+        return _with(answer, message, tool, ours=ours) if message.items else answer
 
 
-def _seated(answer: Answer, tool: Tool, message: Message | None, where: Seat) -> Answer:
-    if message is None or not message.items:
-        return answer
-    if where is not Seat.WITHIN:
-        answer = replace(answer, bare=where is Seat.NO_DATA)
-        behind = f"{answer.text}\n\n{message.text}"
-        beside = "\n".join(part for part in (answer.aside, message.text) if part)
-        return replace(answer, text=behind) if tool.one_text else replace(answer, aside=beside)
-    news = [item_to_json(item) for item in message.items]
-    return replace(answer, text=f"{answer.text}\n{message.text}", data={**answer.data, "notices": news})
+def _with(answer: Answer, message: Message, tool: Tool, *, ours: bool) -> Answer:
+    data = {**answer.data, "notices": [item_to_json(item) for item in message.items]}
+    if ours:
+        return replace(answer, text=f"{answer.text}\n{message.text}", data=data)
+    if tool.one_text:
+        return replace(answer, text=f"{answer.text}\n\n{message.text}", data=data)
+    beside = "\n".join(part for part in (answer.aside, message.text) if part)
+    return replace(answer, aside=beside, data=data)

@@ -151,12 +151,12 @@ class Door:
         )
 
     async def _told_answer(self, ctx: Any, tool: Tool, call: Call, given: dict[str, Any]) -> Any:
-        where = riding.seat(call.caller.client, ours=tool in self._toolsets["core"])
+        ours = tool in self._toolsets["core"]
         try:
             taken = await self._tasks.taken(ctx, tool, call, given)
             if taken is not None:
                 return taken
-            return results.result(await self._riding.ridden(call, tool, lambda: tool.act(call, given), where))
+            return results.result(await self._riding.ridden(call, tool, lambda: tool.act(call, given), ours=ours))
         except MCPError:
             raise
         except BideError as error:

@@ -109,8 +109,6 @@ class Answer(Struct, frozen=True):
     is_error: bool = False
     aside: str = ""
     """What else is to be said, and is no part of it."""
-    bare: bool = False
-    """Told without the data: whoever finds data would not see the rest."""
 
 
 def sendable(answer: Answer) -> Answer:
