@@ -35,7 +35,7 @@ _JOB, _PATIENCE, _DEADLINE = 600 / _SCALE, 290 / _SCALE, 45 / _SCALE
 async def measure(place: Place) -> list[Figure]:
     """Each beside its peer, in the same run."""
     daemon = place.daemon("mcp")
-    figures = [await _round_trip(place, daemon), _warm(place, daemon), _cold(place, daemon)]
+    figures = [*await _round_trips(place, daemon), _warm(place, daemon), _cold(place, daemon)]
     figures += [await _tool_list(daemon), *await _ten_minutes(place, daemon)]
     daemon.stop()
     return figures
@@ -47,25 +47,37 @@ def _client(daemon: Daemon, *options: str) -> Client:
     return Client(StdioServerParameters(command=first, args=[*rest, *options], env=env), mode="legacy")
 
 
-async def _round_trip(place: Place, daemon: Daemon) -> Figure:
-    echo = StdioServerParameters(command=sys.executable, args=["-m", "bench.echo"], env=dict(os.environ))
-    pairs = Pairs()
-    async with _client(daemon) as ours, Client(echo, mode="legacy") as theirs:
+async def _round_trips(place: Place, daemon: Daemon) -> list[Figure]:
+    """Compare a call of `run true` with the SDK's echo, and with a minimal server that only runs the command."""
+    peer = StdioServerParameters(command=sys.executable, args=["-m", "bench.echo"], env=dict(os.environ))
+    echo, bare = Pairs(), Pairs()
+    command = {"command": ["true"]}
+    async with _client(daemon) as ours, Client(peer, mode="legacy") as theirs:
         for _ in range(5):
-            await ours.call_tool("run", {"command": ["true"]})
+            await ours.call_tool("run", command)
             await theirs.call_tool("echo", {"said": "true"})
-        place.tell("calls `run true` over MCP, in turn with the SDK's echo")
+            await theirs.call_tool("run", command)
+        place.tell("calls `run true` over MCP, in turn with the SDK's echo and with a server that only runs it")
         for _ in rounds(200, seconds=6):
             began = time.perf_counter()
-            answer = await ours.call_tool("run", {"command": ["true"]})
-            between = time.perf_counter()
+            answer = await ours.call_tool("run", command)
+            after = time.perf_counter()
             await theirs.call_tool("echo", {"said": "true"})
-            pairs.add((between - began) * 1e3, (time.perf_counter() - between) * 1e3)
+            echoed = time.perf_counter()
+            await theirs.call_tool("run", command)
+            took = (after - began) * 1e3
+            echo.add(took, (echoed - after) * 1e3)
+            bare.add(took, (time.perf_counter() - echoed) * 1e3)
             assert not answer.is_error
-    first, second = pairs.medians
-    what, against = "MCP call of `run true`, p50", "the SDK's own echo tool"
-    ratio = pairs.ratio_of_medians
-    return Figure("mcp", what, against, "ms", 4, at_most=True, ours=first, theirs=second, ratio=ratio)
+    what = "MCP call of `run true`, p50"
+    return [
+        Figure("mcp", what, against, "ms", most, at_most=True, ours=first, theirs=second, ratio=pairs.ratio_of_medians)
+        for against, most, pairs in (
+            ("the SDK's own echo tool", 4, echo),
+            ("a minimal MCP server that only runs it", 2, bare),
+        )
+        for first, second in (pairs.medians,)
+    ]
 
 
 def _warm(place: Place, daemon: Daemon) -> Figure:
