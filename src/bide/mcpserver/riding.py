@@ -48,21 +48,36 @@ class Riding:
                 # What the last answer carried may never have been read.
                 await self._outbox.release(carrier)
 
-    async def _called(self, carrier: str) -> None:
-        """Whoever calls has read the answer before, if it was this daemon's or came through a connection that lasts."""
+    async def _called(self, call: Call, carrier: str) -> anyio.Event:
+        """Count the answer before as read if it was this daemon's, or came through a connection that lasts; set the event then.
+
+        The call need not wait for that: such a write lingers for others, to be committed with them.
+        """
+        written = anyio.Event()
         if carrier not in self._met:
             self._met.add(carrier)
             await self._outbox.release(carrier)
         elif carrier not in self._empty:
             self._empty.add(carrier)
+            call.later(lambda: self._settle(carrier, written))
+            return written
+        written.set()
+        return written
+
+    async def _settle(self, carrier: str, written: anyio.Event) -> None:
+        try:
             await self._outbox.settle(carrier)
+        finally:
+            written.set()
 
     async def ridden(self, call: Call, tool: Tool, make: Callable[[], Awaitable[Answer]], *, ours: bool) -> Answer:
         """Return the answer with what else is due, on a tool of bide's own or of another vocabulary."""
         carrier = f"mcp:{call.caller.connection or call.caller.owner}"
-        await self._called(carrier)
+        written = await self._called(call, carrier)
         with self._outbox.answering(call.caller.owner) as told:
             answer = await make()
+            # What this answer carries must not count as read with what the last one did.
+            await written.wait()
             message = await self._outbox.pull(call.caller.owner, carrier=carrier, room=ROOM)
             self._outbox.told(told, carrier=carrier)
         if told.jobs or message.items:
