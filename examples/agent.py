@@ -8,7 +8,6 @@ in vain, and is told of the result at the start of its next turn.
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -97,7 +96,7 @@ async def turn(agent: agents.Coordinator, model: ScriptedModel, user: str) -> No
         end = await agent.end_turn()
         if not end.results:
             return
-        heard = "\n".join(json.dumps(one) for one in end.results)
+        heard = "\n".join(f"{one.tool}: {one.text}" for one in end.results)
         await model.speak(heard)
         return
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import anyio
 import pytest
-from tests.agents.desk import STATEFUL, awaiting, said
+from tests.agents.desk import STATEFUL, awaiting, said, spawn, tools
+from tests.support.gates import Gate
 
 from bide.agents import (
     Answerer,
@@ -69,14 +70,78 @@ async def test_110_122_a_handle_that_asks_waits_is_pending_and_goes_on_when_it_i
             "options": ["red", "blue"],
         }
         assert (row["state"], row["question"]) == ("waiting", asked)
+        answering = {"tool": "paint", "arguments": {"action": "apply", "id": "p", "input": "<red|blue>"}}
+        pending = {"id": "p", "state": "waiting", "question": asked, "next": answering}
         assert await said(desk, awaiting(all=["p"], timeout_secs=0)) == [
-            {"completed": [], "pending": [{"id": "p", "state": "waiting"}], "timed_out": True}
+            {"completed": [], "pending": [pending], "timed_out": True}
         ]
         (wrong,) = await said(desk, Call("3", "paint", {"action": "apply", "id": "p", "input": "green"}))
         assert wrong == "this is no answer to 'Which colour?': it must be one of red, blue, not 'green'"
         await said(desk, Call("3", "paint", {"action": "apply", "id": "p", "input": "blue"}))
         (awaited,) = await said(desk, awaiting(all=["p"]))
     assert awaited["completed"] == [{"id": "p", "state": "stopped", "result": "painted blue"}]
+
+
+async def test_122_spawn_and_await_in_one_batch_return_with_the_question_where_only_the_assistant_can_answer(
+    local: Jobs,
+) -> None:
+    async with at_work(local, Answering(assistant=True)) as desk:
+        with anyio.fail_after(20):
+            _, awaited = await said(desk, SPAWN, awaiting(all=["p"]))
+        (row,) = awaited["pending"]
+        assert (row["state"], row["question"]["text"], "timed_out" in awaited) == ("waiting", "Which colour?", False)
+        # Asked again without an answer it still does not wait for its own caller.
+        with anyio.fail_after(20):
+            (again,) = await said(desk, awaiting(all=["p"]))
+        assert again["pending"] == [row]
+        call = row["next"]
+        await said(desk, Call("3", call["tool"], {**call["arguments"], "input": "red"}))
+        (awaited,) = await said(desk, awaiting(all=["p"]))
+    assert awaited["completed"] == [{"id": "p", "state": "stopped", "result": "painted red"}]
+
+
+async def test_122_who_was_shown_a_question_can_wait_for_the_others(local: Jobs, gate: Gate) -> None:
+    async with coordinate(local, tools(painter()), answering=Answering(assistant=True)) as desk:
+        batch = (SPAWN, spawn("other", f"{gate.wait}; echo done"), awaiting(any=["p", "other"]))
+        with anyio.fail_after(20):
+            *_, awaited = await said(desk, *batch)
+        assert [row["id"] for row in awaited["pending"]] == ["p", "other"]
+        again: list[Any] = []
+
+        async def wait() -> None:
+            again.extend(await said(desk, awaiting(all=["p", "other"])))
+
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                group.start_soon(wait)
+                gate.open()
+        ((row,), (left,)) = again[0]["completed"], again[0]["pending"]
+        assert (row["result"], left["id"], left["state"]) == ("done\n", "p", "waiting")
+
+
+async def test_122_the_assistant_is_asked_only_when_the_answerers_have_no_answer(local: Jobs) -> None:
+    async def slow(_: Question) -> str:
+        await anyio.sleep(0.3)
+        return "blue"
+
+    async with at_work(local, Answering([Answerer(slow)], assistant=True)) as desk:
+        with anyio.fail_after(20):
+            _, awaited = await said(desk, SPAWN, awaiting(all=["p"]))
+    assert awaited["completed"][0]["result"] == "painted blue"
+
+
+async def test_122_a_prompt_of_a_program_ends_the_await_of_whoever_alone_can_type_into_it(local: Jobs) -> None:
+    settings = ToolSettings("printf 'Go on? [y/N] '; read -r line; echo \"got $line\"", stdin=True)
+    async with coordinate(local, Tools(Tool("setup", "Sets up.", settings, spawn=STATEFUL))) as desk:
+        with anyio.fail_after(20):
+            _, awaited = await said(
+                desk, Call("1", "setup", {"action": "spawn", "id": "s"}), awaiting(all=["s"], timeout_secs=15)
+            )
+            (row,) = awaited["pending"]
+            assert (row["state"], row["prompt"]) == ("waiting", "Go on? [y/N]")
+            await said(desk, Call("2", row["next"]["tool"], {**row["next"]["arguments"], "input": "y"}))
+            (awaited,) = await said(desk, awaiting(all=["s"]))
+    assert awaited["completed"][0]["result"] == "Go on? [y/N] got y\n"
 
 
 @pytest.mark.parametrize(

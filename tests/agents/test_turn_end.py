@@ -1,11 +1,13 @@
 """The end of a turn: inquire, await, abort."""
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
 import anyio
+import pytest
 from tests.agents.desk import awaiting, said, shell, spawn
 from tests.support.gates import Gate
 
@@ -51,7 +53,9 @@ async def test_138_139_an_inquiry_says_what_is_active_and_takes_a_choice_for_eac
     go = shown["go"]
     assert (go["tool"], go["state"], go["output_preview"]) == ("shell", "running", "compiling")
     assert isinstance(go["elapsed_secs"], float)
-    assert done[0].results == [{"id": "go", "state": "stopped", "result": "compiling\ndone\n"}]
+    (result,) = done[0].results
+    assert (result.id, result.tool, result.is_error) == ("call-go", "shell", False)
+    assert json.loads(result.text) == {"id": "go", "state": "stopped", "result": "compiling\ndone\n"}
     assert (done[0].aborted, done[0].left) == (["stop"], [])
     job = await local.get("stop")
     assert isinstance(job.phase, bide.Ended)
@@ -63,10 +67,40 @@ async def test_140_a_wait_has_a_timeout_and_aborts_nothing(local: Jobs, gate: Ga
     async with at_work(local, tool, Assistant(long="wait")) as desk:
         await said(desk, spawn("long", gate.wait))
         done = await desk.end_turn()
-        assert done.results == [{"id": "long", "state": "running", "timed_out": True}]
+        assert [json.loads(one.text) for one in done.results] == [{"id": "long", "state": "running", "timed_out": True}]
         assert done.left == ["long"]
         gate.open()
         await said(desk, awaiting(all=["long"]))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"handles": [{"id": "long", "action": "abort"}]}',
+        '{"long": "abort"}',
+        'I end it.\n```json\n{"long": "abort"}\n```',
+    ],
+)
+async def test_139_140_the_answer_may_be_json_as_text(local: Jobs, answer: str) -> None:
+    async def inquire(_: dict[str, Any], __: dict[str, Any]) -> object:
+        return answer
+
+    async with coordinate(local, Tools(shell()), owner="me", inquire=inquire) as desk:
+        await said(desk, spawn("long", "exec sleep 1000"))
+        assert (await desk.end_turn()).aborted == ["long"]
+
+
+async def test_139_140_an_answer_that_decides_nothing_is_logged(
+    local: Jobs, gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def inquire(_: dict[str, Any], __: dict[str, Any]) -> object:
+        return "let me think"
+
+    async with coordinate(local, Tools(shell()), owner="me", inquire=inquire) as desk:
+        await said(desk, spawn("long", gate.wait))
+        assert (await desk.end_turn()).left == ["long"]
+        gate.open()
+    assert "not answered for every handle: 'let me think'" in caplog.text
 
 
 async def test_141_the_tool_says_who_is_asked_and_each_is_asked_once(local: Jobs, gate: Gate) -> None:

@@ -48,7 +48,7 @@ class Context(Struct, frozen=True):
     async def ask(self, question: Question) -> Value:
         """The answer to a question; a spawned call is `waiting` meanwhile. Raises Denied, which ends the call unless it is caught."""
         if self.channel is not None:
-            return await ask(self.handles.jobs, self.channel.job, question, self.answering)
+            return await ask(self.handles, self.channel.job, question, self.answering)
         answer = await resolve(question, self.answering, asks_assistant=False)
         if answer is None:
             raise Denied(question)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import anyio
 
 from bide.agents.rows import LARGEST, row, rows
 from bide.api import Filter, Jobs
-from bide.model.errors import JobNotFound, NameInUse
+from bide.model.errors import BadRequest, JobNotFound, NameInUse
 from bide.model.handles import state_of
 from bide.model.job import ID_PATTERN, Job, JobId
 from bide.model.schema import Json
+
+_REGISTER_SECONDS = 1.0
+_AGAIN_SECONDS = 0.25
 
 
 @dataclass(slots=True)
@@ -22,11 +26,68 @@ class Handle:
 
     id: str
     tool: str
+    call: str = ""
+    """The call that spawned it, as its provider names it."""
     since: float = field(default_factory=time.monotonic)
     job: JobId | None = None
     error: str = ""
+    told: bool = False
+    """The assistant has its result."""
+    held: bool = False
+    """It waits for permission to start."""
+    known: anyio.Event = field(default_factory=anyio.Event)
+    """It is settled or held, so that an action on it need not wait."""
     settled: anyio.Event = field(default_factory=anyio.Event)
     """There is a job, or it is known that there will be none."""
+
+    def hold(self) -> None:
+        """Wait for permission; meanwhile it can be withdrawn."""
+        self.held = True
+        self.known.set()
+
+    def started(self, job: JobId) -> None:
+        """Take the job that stands for it."""
+        self.job = job
+        self._settle()
+
+    def failed(self, message: str) -> None:
+        """Record that there will be no job, and why; does nothing once it is settled."""
+        if not self.settled.is_set():
+            self.error = message
+            self._settle()
+
+    def _settle(self) -> None:
+        self.held = False
+        self.known.set()
+        self.settled.set()
+
+
+class Others:
+    """Tells when the configured answerers have been asked what a coroutine asks, and the assistant's turn has come."""
+
+    def __init__(self) -> None:
+        """Nobody is being asked."""
+        self._asked: dict[JobId, tuple[int, anyio.Event]] = {}
+
+    @contextmanager
+    def asking(self, job: JobId) -> Generator[None]:
+        """Have the answerers asked while inside."""
+        count, done = self._asked.get(job, (0, anyio.Event()))
+        self._asked[job] = (count + 1, done)
+        try:
+            yield
+        finally:
+            count, done = self._asked[job]
+            if count > 1:
+                self._asked[job] = (count - 1, done)
+            else:
+                del self._asked[job]
+                done.set()
+
+    async def done(self, job: JobId) -> None:
+        """Return when no answerer is being asked for this job."""
+        while job in self._asked:
+            await self._asked[job][1].wait()
 
 
 class Handles:
@@ -36,17 +97,34 @@ class Handles:
         """No handle is known yet."""
         self.jobs = jobs
         self.owner = owner
+        self.asked: set[str] = set()
+        """The questions that the assistant was shown by an `await`."""
+        self.others = Others()
         self._known: dict[str, Handle] = {}
+        self._arrived = anyio.Event()
 
-    async def reserve(self, wanted: Sequence[tuple[str, str]]) -> None:
-        """Have a placeholder for each id, for this tool; all of them or none. Raises NameInUse, naming the id."""
+    async def reserve(self, wanted: Sequence[Handle]) -> None:
+        """Take these placeholders, all of them or none. Raises BadRequest or NameInUse, naming the id that clashes."""
         taken: set[str] = set()
-        for ref, _ in wanted:
-            if ref in taken or await self.is_active(ref):
-                raise NameInUse(name=ref, job=ref)
-            taken.add(ref)
-        for ref, tool in wanted:
-            self._known[ref] = Handle(ref, tool)
+        for handle in wanted:
+            if handle.id in taken:
+                raise BadRequest(detail=f"Two calls of this batch spawn handle `{handle.id}`; give each its own ID")
+            if await self.is_active(handle.id):
+                raise NameInUse(name=handle.id, job=handle.id)
+            taken.add(handle.id)
+        self._known |= {handle.id: handle for handle in wanted}
+        arrived, self._arrived = self._arrived, anyio.Event()
+        arrived.set()
+
+    def reserved(self, ref: str) -> Handle:
+        """Return the placeholder of an id that was reserved."""
+        return self._known[ref]
+
+    def withdraw(self, message: str) -> None:
+        """End every handle that waits for permission: it never starts."""
+        for handle in self._known.values():
+            if handle.held:
+                handle.failed(message)
 
     async def is_active(self, ref: str) -> bool:
         """Whether the id is that of a handle that has not stopped."""
@@ -58,19 +136,6 @@ class Handles:
                 return True
         return False
 
-    def started(self, ref: str, job: JobId) -> None:
-        """Its job is there."""
-        handle = self._known[ref]
-        handle.job = job
-        handle.settled.set()
-
-    def failed(self, ref: str, message: str) -> None:
-        """There will be no job: whoever waits for it learns why."""
-        handle = self._known[ref]
-        if not handle.settled.is_set():
-            handle.error = message
-            handle.settled.set()
-
     async def find(self, ref: str) -> Handle:
         """The handle of this id. Raises JobNotFound."""
         if ref in self._known:
@@ -79,6 +144,24 @@ class Handles:
         handle = Handle(ref, job.label, job=job.id)
         handle.settled.set()
         return handle
+
+    async def spawned(self, refs: Sequence[str]) -> None:
+        """Give ids that are not known a second to be spawned, and less to those whose result the assistant has: calls that
+        are made one at a time come in any order, and an id may be used again.
+        """
+        with anyio.move_on_after(_REGISTER_SECONDS):
+            while not all([ref in self._known or await self._is_owned(ref) for ref in refs]):
+                await self._arrived.wait()
+        with anyio.move_on_after(_AGAIN_SECONDS):
+            while any(ref in self._known and self._known[ref].told for ref in refs):
+                await self._arrived.wait()
+
+    async def _is_owned(self, ref: str) -> bool:
+        try:
+            await self._owned(ref)
+        except JobNotFound:
+            return False
+        return True
 
     async def _owned(self, ref: str) -> Job:
         if ID_PATTERN.match(ref):
@@ -138,11 +221,21 @@ class Handles:
             for handle in handles:
                 group.start_soon(one, handle)
 
-    async def active(self) -> list[tuple[Handle, Job]]:
-        """The handles of this registry that have not stopped, with their jobs; nobody counts as told of them by this."""
+    async def active(self) -> list[tuple[Handle, Job | None]]:
+        """Return the handles of this registry that have not stopped, with their jobs; one that waits for permission has none.
+
+        Nobody counts as told of them by this.
+        """
+        pending: list[tuple[Handle, Job | None]] = []
+        for handle in [one for one in self._known.values() if not one.settled.is_set()]:
+            await handle.known.wait()
+            if not handle.held:  # it is being started, which takes a moment
+                await handle.settled.wait()
+            else:
+                pending.append((handle, None))
         held = {handle.job: handle for handle in self._known.values() if handle.job is not None}
         found = [job for phase in ("running", "queued") for job in await self._page(phase)]
-        return [(held[job.id], job) for job in found if job.id in held]
+        return [*pending, *((held[job.id], job) for job in found if job.id in held)]
 
     async def _page(self, phase: str) -> list[Job]:
         found: list[Job] = []

@@ -6,16 +6,18 @@ import getpass
 import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import anyio
 import anyio.to_thread
 from msgspec import Struct
 
+from bide.agents.handles import Handles
 from bide.api import Jobs
 from bide.model.errors import BideError, QuestionClosed
+from bide.model.job import JobId
 from bide.model.phase import Ended
-from bide.model.question import Form, Policy, Question, Value, Via, by_policy, fault
+from bide.model.question import Form, Policy, Posed, Question, Value, Via, by_policy, fault
 from bide.model.request import Request
 
 DENIED = "nobody may answer {text!r} here, and it is not answered by itself"
@@ -62,9 +64,17 @@ async def resolve(question: Question, answering: Answering, *, asks_assistant: b
     return value, Via.POLICY
 
 
-async def ask(jobs: Jobs, job: str, question: Question, answering: Answering) -> Value:
+async def ask(handles: Handles, job: JobId, question: Question, answering: Answering) -> Value:
     """Have a job ask: whoever is first answers, of those who are configured here and of everybody at bide's doors. Raises Denied."""
-    posed = await jobs.questions.pose(job, question, policy=answering.policy)
+    with ExitStack() as others:
+        others.enter_context(handles.others.asking(job))
+        posed = await handles.jobs.questions.pose(job, question, policy=answering.policy)
+        return await _answer(handles.jobs, posed, answering, others.close)
+
+
+async def _answer(jobs: Jobs, posed: Posed, answering: Answering, turned: Callable[[], None]) -> Value:
+    """Wait for the first answer; `turned` is called when no answerer has one, and the assistant is waited for."""
+    question = posed.question
     found: list[Value | Exception | None] = []
 
     async def closed() -> None:
@@ -74,7 +84,9 @@ async def ask(jobs: Jobs, job: str, question: Question, answering: Answering) ->
     async def resolved() -> None:
         try:
             answer = await resolve(question, answering, asks_assistant=True)
-            if answer is not None:
+            if answer is None:
+                turned()
+            else:
                 with suppress(QuestionClosed):  # somebody else was first, and `closed` has what they said
                     await jobs.questions.answer(posed.id, answer[0], via=answer[1])
         except Exception as error:  # noqa: BLE001 - raised below: the group would wrap it

@@ -41,6 +41,11 @@ class Tools:
         """Whether there is anything to await."""
         return any(tool.spawn.stateful for tool in self)
 
+    def applier(self, name: str) -> str | None:
+        """Return the tool by which the assistant applies input to a handle of this tool: the same, or another that can."""
+        first = [found] if (found := self.get(name)) else []
+        return next((tool.name for tool in [*first, *self] if "apply" in tool.actions), None)
+
     def add(self, tool: Tool) -> None:
         """One more. Raises BadRequest if its name is taken."""
         if tool.name in self._tools:

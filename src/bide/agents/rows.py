@@ -11,6 +11,7 @@ from bide.model.job import Job
 from bide.model.output import Stream
 from bide.model.phase import Ended
 from bide.model.plaintext import clean
+from bide.model.question import Form
 from bide.model.schema import Json
 from bide.model.screen import screen_text
 from bide.model.units import show_size
@@ -68,6 +69,25 @@ async def row(jobs: Jobs, job: Job, ref: str, room: int = LARGEST) -> Json:
     elif out:
         data["content"] = out
     return {**data, **({"stderr": err} if err else {})}
+
+
+def pending_row(job: Job, ref: str, tool: str | None) -> Json:
+    """Return a handle that has not stopped; one that asks, with its question and the call that answers it.
+
+    `tool` is the one whose `apply` reaches it; `None` if there is none.
+    """
+    data: Json = {"id": ref, "state": state_of(job)}
+    posed = None if job.facts is None else job.facts.question
+    if posed is None:
+        return data
+    if posed.question.for_people or tool is None:
+        whom = "a person" if posed.question.for_people else "an answer"
+        return {**data, **_asked(job), "note": f"it waits for {whom}; at a terminal: bide answer {posed.job}"}
+    shown = _asked(job) or {"prompt": posed.question.text}
+    form = posed.question.form
+    said = "|".join(("yes", "no") if form is Form.BOOLEAN else posed.question.options) or "text"
+    arguments = {"action": "apply", "id": ref, "input": f"<{said}>"}
+    return {**data, **shown, "next": {"tool": tool, "arguments": arguments}}
 
 
 def _asked(job: Job) -> Json:

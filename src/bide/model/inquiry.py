@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -50,9 +51,17 @@ def schema(handles: Sequence[Outstanding]) -> Json:
 
 
 def decided(handles: Sequence[Outstanding], answer: object) -> dict[str, str]:
-    """What to do with each handle: as the schema has it, or as a plain mapping from id to action."""
-    said = dict(_choices(answer))
+    """Return what to do with each handle: the answer is as the schema has it, or a mapping from id to action, or either as JSON text."""
+    said = dict(_choices(_read(answer) if isinstance(answer, str) else answer))
     return {one.id: said[one.id] if said.get(one.id) in CHOICES else LEAVE for one in handles}
+
+
+def _read(answer: str) -> object:
+    """Return the JSON object in a text, which a model may have fenced or put into words; `None` if there is none."""
+    try:
+        return json.loads(answer[answer.index("{") : answer.rindex("}") + 1])
+    except ValueError:
+        return None
 
 
 def _choices(answer: object) -> list[tuple[str, str]]:
