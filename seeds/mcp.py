@@ -93,6 +93,7 @@ class Client:
         self._changed = threading.Condition()
         self._answers: dict[int, Json] = {}
         self._begun: dict[int, float] = {}
+        self._came: dict[int, float] = {}
         self._progress: dict[int, list[tuple[float, Json]]] = {}
         self.notifications: list[Json] = []
         self.requests: list[Json] = []
@@ -141,6 +142,7 @@ class Client:
         with self._changed:
             if method is None and "id" in frame:
                 self._answers[frame["id"]] = frame
+                self._came[frame["id"]] = time.monotonic()
             elif method and "id" in frame:
                 self.requests.append(frame)
                 threading.Thread(target=self._serve, args=(frame,), daemon=True).start()
@@ -212,7 +214,7 @@ class Client:
     def answer(self, number: int, seconds: float = 60) -> Answer:
         """Wait for the answer of a tool."""
         raw = self.result(number, seconds)
-        return Answer(raw, time.monotonic() - self._begun[number], self._progress.get(number, []))
+        return Answer(raw, self._came[number] - self._begun[number], self._progress.get(number, []))
 
     def call(self, tool: str, arguments: Json | None = None, *, seconds: float = 60) -> Answer:
         """Call a tool and wait for its answer."""
@@ -226,6 +228,11 @@ class Client:
         """True if the answer is there."""
         with self._changed:
             return number in self._answers
+
+    def frame(self, number: int) -> Json:
+        """Return the frame that answered a request, or nothing."""
+        with self._changed:
+            return self._answers.get(number, {})
 
     def progress_of(self, number: int) -> list[tuple[float, Json]]:
         """What progress a call has reported so far."""
