@@ -35,7 +35,7 @@ def a_mebibyte(t: Trial) -> None:
     exact = c.call("exec", {"sessionId": "s1", "code": f"print('x' * {MIB - 1})"}).data["jobId"]
     t.equal(next(o["stdoutTruncated"] for o in jobs(c) if o["id"] == exact), False, "exactly 1 MiB: truncated")
     t.claim(
-        len(json.dumps(answer.raw)) < 2.2 * MIB,
+        len(json.dumps(answer.raw)) < 1.6 * MIB,
         f"the answer of exec has {len(json.dumps(answer.raw)) // 1024} KiB, not the output twice",
     )
     logs = t.bide("daemon", "logs").out + t.bide("events", "--all").out
