@@ -61,6 +61,10 @@ def test_a_code_above_0_is_kept_whatever_the_reason_but_for_a_program_that_never
             "no command 'prog' was found; check the spelling and PATH",
         ),
         (
+            {"reason": "spawn_failed", "errno": ENOENT, "stage": "interpreter"},
+            "'prog' exists, but its interpreter does not; correct its first line (#!), or install what it names",
+        ),
+        (
             {"reason": "spawn_failed", "errno": EACCES, "stage": "exec"},
             "could not execute 'prog': Permission denied; it must be a program, or a script that may be executed (chmod +x)",
         ),

@@ -67,7 +67,11 @@ async def test_an_argument_that_the_system_refuses_is_a_failed_start(jobs: Jobs,
             "could not execute '{path}': Permission denied; it must be a program, or a script that may be executed (chmod +x)",
             126,
         ),
-        ("script", "no command '{path}' was found; check the spelling and PATH", 127),
+        (
+            "script",
+            "'{path}' exists, but its interpreter does not; correct its first line (#!), or install what it names",
+            127,
+        ),
     ],
 )
 async def test_what_cannot_be_executed_says_why(

@@ -14,7 +14,7 @@ from bide.keeper.folder import Started, instant, read_end
 from bide.model import task
 from bide.model.job import Job
 from bide.model.messages import descendants_from_json
-from bide.model.phase import End, Ended, Kept, Reason, Usage
+from bide.model.phase import NO_FOLDER, NO_INTERPRETER, End, Ended, Kept, Reason, Usage
 
 _INT32, _INT64 = (1 << 31) - 1, (1 << 63) - 1
 LOST_BOTH = "its keeper and the daemon were both gone when it ended, so nobody saw how"
@@ -203,15 +203,25 @@ _REMEDIES = {
 }
 
 
+_NAME_MAX = 200
+"""Characters of a program's name in a sentence: an argv may have 140,000."""
+
+
 def _spawn_sentence(job: Job, record: dict[str, Any]) -> str:
     code, stage = record["errno"], record.get("stage", "")
     why = os.strerror(code)
     if stage == "cwd":
-        return f"could not enter the folder {job.spec.cwd!r}: {why}"
-    if stage != "exec":
-        return f"could not be started ({stage}): {why}"
-    if code == errno.ENOENT and " " in job.spec.argv[0]:
-        return f"no program is named {job.spec.argv[0]!r}; shell code is given with -c (in Python: as one string)"
+        return f"{NO_FOLDER} {job.spec.cwd!r}: {why}"
+    name = job.spec.argv[0]
+    program = repr(name if len(name) <= _NAME_MAX else f"{name[: _NAME_MAX - 1]}…")
+    if stage == "interpreter":
+        return f"{program} {NO_INTERPRETER}; correct its first line (#!), or install what it names"
+    return _exec_sentence(program, code) if stage == "exec" else f"could not be started ({stage}): {why}"
+
+
+def _exec_sentence(program: str, code: int) -> str:
+    if code == errno.ENOENT and " " in program:
+        return f"no program is named {program}; shell code is given with -c (in Python: as one string)"
     if code == errno.ENOENT:
-        return f"no command {job.spec.argv[0]!r} was found; check the spelling and PATH"
-    return f"could not execute {job.spec.argv[0]!r}: {why}{_REMEDIES.get(code, '')}"
+        return f"no command {program} was found; check the spelling and PATH"
+    return f"could not execute {program}: {os.strerror(code)}{_REMEDIES.get(code, '')}"

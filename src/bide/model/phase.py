@@ -11,6 +11,9 @@ from msgspec import Struct
 EXIT_CANNOT_EXECUTE = 126
 EXIT_NOT_FOUND = 127
 EXIT_LOST = 255
+NO_FOLDER = "could not enter the folder"
+NO_INTERPRETER = "exists, but its interpreter does not"
+"""In the `error` of a program that the system reports as not found for another reason than that it is missing."""
 
 
 class Reason(StrEnum):

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,19 @@ static void set_limits(void) {
     }
 }
 
+/* The kernel answers ENOENT for a program that exists as well, if its interpreter (or its loader) does not. */
+static bool program_exists(const char *name) {
+    char file[PATH_MAX];
+    if (strchr(name, '/')) return access(name, F_OK) == 0;
+    for (const char *dir = getenv("PATH"); dir; dir = *dir ? dir + 1 : NULL) {
+        size_t n = strcspn(dir, ":");
+        int size = snprintf(file, sizeof file, "%.*s/%s", n ? (int)n : 1, n ? dir : ".", name);
+        if (size < (int)sizeof file && access(file, X_OK) == 0) return true;
+        dir += n;
+    }
+    return false;
+}
+
 static _Noreturn void child(const struct start *s) {
     setsid();
     int unwired = wire(s->terminal) ? 0 : errno;
@@ -115,7 +129,8 @@ static _Noreturn void child(const struct start *s) {
     if (k.spec.fence) fence();
     environ = k.spec.env;
     execvp(k.spec.argv[0], k.spec.argv);
-    fail(s, errno, "exec");
+    int error = errno;
+    fail(s, error, error == ENOENT && program_exists(k.spec.argv[0]) ? "interpreter" : "exec");
 }
 
 static bool enter_groups(pid_t pid) {
