@@ -55,6 +55,8 @@ CALLS: dict[str, list[Json]] = {
         _call("process.kill", {"process_id": "$id"}, says="killed"),
         _call("process.logs", {"process_id": "$id", "stream": "both"}),
         _call("process.list", {"state_filter": "killed"}, says="killed"),
+        _call("capabilities.list", {"category": "process"}, holds={"total": 5}),
+        _call("capabilities.describe", {"name": "process.run"}, holds={"permission": "notify"}),
         _call("agent.session"),
         _call("process.monitor", {"process_id": "none"}, refused=True, says="ProcessNotFound"),
     ],
@@ -101,7 +103,7 @@ def tools(toolset: str) -> list[str]:
 
 def used(toolset: str) -> set[str]:
     """The tools that the plan uses and that are not refused there."""
-    return {spelling.meant(call["tool"]) for call in CALLS[toolset] if not call.get("refused")}
+    return {spelling.listed(call["tool"]) for call in CALLS[toolset] if not call.get("refused")}
 
 
 def filled(arguments: Json, kept: Json) -> Json:

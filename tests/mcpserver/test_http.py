@@ -103,11 +103,11 @@ async def test_the_headers_choose_toolsets_owner_and_scope(home: Path, port: int
         job = (await ann.data("run", command="true"))["job"]
     cache, of_session = "cache_state://global", "cache_state://session/{id}"
     tools, uris, templates, jobs = await asked(**{"bide-owner": "bob", "bide-tools": "all", "bide-scope": "all"})
-    assert {"run", "job", "exec", "process.run", "await", "claude_request"} <= tools
+    assert {"run", "job", "exec", "process__run", "await", "claude_request"} <= tools
     assert (cache in uris, of_session in templates, jobs) == (True, True, [job])
     tools, uris, templates, jobs = await asked(**{"bide-owner": "bob"})
     assert (cache in uris, of_session in templates, jobs) == (False, False, [])
-    assert "process.run" not in tools
+    assert "process__run" not in tools
     tools, uris, _, _ = await asked(**{"bide-tools": "job, llm"})
     assert ("job" in tools, "run" in tools, cache in uris) == (True, False, True)
     async with over(home, port, ERAS[1], **{"bide-scope": "everything"}) as ai:

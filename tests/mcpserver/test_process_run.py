@@ -1,6 +1,8 @@
 """`process.run` with the toolset `process` alone, by the numbers of the checklist."""
 
+import json
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,18 @@ from tests.support.gates import Gate
 from tests.support.patience import eventually
 
 from bide.api import Jobs
-from bide.mcpserver.toolsets.process.run import plan
+from bide.mcpserver.toolsets.process.run import plan, slowed
+from bide.model.job import Job, JobId, Spec
 from bide.model.lifetime import Lifetime
+from bide.model.limits import Limits
+from bide.model.phase import End, Ended, Reason, Usage
 from bide.settings import ProcessSettings
 
 TOOLSET = "process"
 
 MIB = 1024 * 1024
 ALLOWED = ProcessSettings()
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def failed(ai: Agent, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -40,12 +46,12 @@ def steps(data: dict[str, Any]) -> list[str]:
 
 async def test_147_inputs_and_their_defaults(ai: Agent) -> None:
     tools = {tool.name: tool.input_schema for tool in (await ai.client.list_tools()).tools}
-    fields = tools["process.run"]["properties"]
+    fields = tools["process__run"]["properties"]
     assert set(fields) == {
         *("command", "args", "working_directory", "environment", "timeout", "background", "stdin"),
         *("cpu_limit", "memory_limit", "stdout_lines"),
     }
-    assert tools["process.run"]["required"] == ["command"]
+    assert tools["process__run"]["required"] == ["command"]
     defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
     assert defaults == {"timeout": 300, "background": False, "stdout_lines": 100}
 
@@ -100,7 +106,7 @@ async def test_150_151_152_a_timeout_is_an_answer_with_what_was_written_and_the_
 @pytest.mark.parametrize("seconds", [0, -5, 1.5, "1.5", "ten"])
 async def test_153_a_timeout_that_cannot_be_is_invalid_input(ai: Agent, seconds: object) -> None:
     data = await failed(ai, "process.run", command="true", timeout=seconds)
-    assert (data["error"]["type"], data["error"]["context"]) == ("InvalidInput", {"field": "timeout"})
+    assert (data["error"]["type"], data["error"]["context"]["field"]) == ("InvalidInput", "timeout")
 
 
 async def test_153_a_timeout_above_the_maximum_is_clamped_with_a_note(ai: Agent, jobs_here: Jobs) -> None:
@@ -142,10 +148,29 @@ async def test_155_summaries_are_the_last_lines_of_each_stream(
     assert logs["stdout"] == logs["stderr"] == "".join(f"{number}\n" for number in range(1, 201))
 
 
-async def test_155_a_summary_of_one_endless_line_is_bounded(ai: Agent) -> None:
+async def test_155_a_summary_of_one_endless_line_is_bounded_and_says_so(ai: Agent) -> None:
     data = await ai.data("process.run", command="head -c 1000000 /dev/zero | tr '\\0' x")
     assert len(data["stdout_summary"]) == 64 * 1024
-    assert data["notes"] == ["The stdout summary begins at byte 934464; process.logs has all of it."]
+    assert data["notes"] == [
+        "The last 100 lines of stdout are more than 65536 bytes: stdout_summary begins in the middle of a line, at byte 934464 of "
+        f"1000000. process__logs(process_id='{data['process_id']}', stream='stdout') has all of it."
+    ]
+
+
+async def test_155_a_summary_has_whole_lines_and_says_what_it_leaves_out(ai: Agent) -> None:
+    data = await ai.data(
+        "process.run", command="for i in $(seq 200); do printf '%03d %0996d\\n' $i 0; done", stdout_lines=200
+    )
+    lines = data["stdout_summary"].splitlines()
+    assert {len(line) for line in lines} == {1000}
+    assert (lines[0][:3], lines[-1][:3], len(lines)) == ("136", "200", 65)
+    begin = 200 * 1001 - len(data["stdout_summary"])
+    assert data["notes"] == [
+        f"The last 200 lines of stdout are more than 65536 bytes: stdout_summary begins at a line, at byte {begin} of 200200. "
+        f"process__logs(process_id='{data['process_id']}', stream='stdout') has all of it."
+    ]
+    rest = await ai.data("process.logs", process_id=data["process_id"], stream="stdout", limit=begin)
+    assert rest["stdout"].endswith("\n")
 
 
 async def test_156_without_args_a_shell_reads_it_and_with_args_nobody_splits_words(ai: Agent) -> None:
@@ -168,16 +193,37 @@ async def test_157_it_runs_in_the_workspace_and_nowhere_else(ai: Agent, tmp_path
     assert not (tmp_path.parent / "ran").exists()
     for wrong in ("nowhere", "a\0b"):
         data = await failed(ai, "process.run", command="true", working_directory=wrong)
-        assert (data["error"]["type"], data["error"]["context"]) == ("InvalidInput", {"field": "working_directory"})
+        assert (data["error"]["type"], data["error"]["context"]["field"]) == ("InvalidInput", "working_directory")
+
+
+async def test_157_a_link_that_nobody_may_follow_is_out_of_scope(ai: Agent) -> None:
+    for outside in ("/proc/1/root/etc", "/proc/1/cwd", "/proc/self/root"):
+        data = await failed(ai, "process.run", command="true", working_directory=outside)
+        assert (data["error"]["type"], data["error"]["context"]["path"]) == ("PathOutOfScope", outside)
 
 
 async def test_158_the_environment_is_merged_and_protected_variables_stay(ai: Agent) -> None:
-    given = {"MINE": "1", "HOME": "/elsewhere", "LD_PRELOAD": "x.so", "BIDE_JOB": "j1"}
-    data = await ai.data("process.run", command='echo "$MINE ${HOME-no} ${LD_PRELOAD-no} $PATH"', environment=given)
-    assert data["stdout_summary"] == "1 no no /usr/bin:/bin\n"
+    given = {"MINE": "1", "HOME": "/elsewhere", "LD_PRELOAD": "x.so", "BIDE_JOB": "j1", "PYTHONPATH": "src"}
+    command = 'echo "$MINE ${HOME-no} ${LD_PRELOAD-no} $PATH $PYTHONPATH"'
+    data = await ai.data("process.run", command=command, environment=given)
+    assert data["stdout_summary"] == "1 no no /usr/bin:/bin src\n"
     assert data["notes"] == [
-        "Protected variables cannot be overridden and were left as they are: BIDE_JOB, HOME, LD_PRELOAD."
+        "Protected variables cannot be overridden and were left as they are: BIDE_JOB, HOME, LD_PRELOAD. "
+        "A command can set its own, as in: env NAME=value command."
     ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PATH", "BASH_FUNC_ls%%", "SHELLOPTS", "BASHOPTS", "BASH_ENV", "ENV", "IFS", "PS4", "GCONV_PATH", "LD_AUDIT"),
+        *("PYTHONSTARTUP", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "BIDE_OWNER", "USER", "SHELL"),
+    ],
+)
+async def test_158_what_changes_who_or_what_runs_is_left_out_and_named(ai: Agent, name: str) -> None:
+    data = await ai.data("process.run", command="env", args=[], environment={name: "() { echo forged; }"})
+    assert "forged" not in data["stdout_summary"]
+    assert f" {name}. " in data["notes"][0]
 
 
 def test_159_limits_are_those_of_the_allocation_and_cannot_exceed_it() -> None:
@@ -192,6 +238,26 @@ def test_159_limits_are_those_of_the_allocation_and_cannot_exceed_it() -> None:
         "cpu_limit was clamped to 0.5, the agent's allocation.",
         "memory_limit was clamped to 536870912, the agent's allocation.",
     )
+
+
+@pytest.mark.parametrize(
+    ("cpu", "cpus", "used", "took", "said"),
+    [
+        (0.5, 0.5, 990, 2000, ("Its CPU limit of 0.5 of a core slowed it: it used 0.49 ", "whole allocation")),
+        (0.25, 0.5, 600, 4000, ("may have slowed it: it used 0.15 ", "cpu_limit can be up to 0.5.")),
+        (0.5, 0.5, 600, 4000, None),
+        (0.5, 0.5, 100, 200, None),
+    ],
+)
+def test_159_a_process_that_its_cpu_limit_slows_says_so(
+    cpu: float, cpus: float, used: int, took: int, said: tuple[str, str] | None
+) -> None:
+    spec = Spec(("x",), "x", "/", limits=Limits(cpus=cpu), enforced=(("cpu", "cgroup v2"),))
+    end = End(Reason.EXITED, exit_code=0, duration=timedelta(milliseconds=took), usage=Usage(cpu_ms=used))
+    job = Job(JobId("j0000000000"), spec, NOW, phase=Ended(NOW, end, NOW))
+    notes = slowed(job, ProcessSettings(cpus=cpus))
+    assert bool(notes) == bool(said)
+    assert all(part in notes[0] for part in said or ())
 
 
 async def test_160_what_takes_too_much_memory_is_killed_and_says_so(ai: Agent) -> None:
@@ -221,8 +287,36 @@ async def test_161_what_could_not_start_is_an_error_with_its_process_id(
 ) -> None:
     data = await failed(ai, "process.run", **given)
     assert (data["error"]["type"], steps(data)) == (kind, recovery)
-    assert data["error"]["context"] == {"process_id": data["process_id"]}
+    assert data["error"]["context"] == {"process_id": data["process_id"], "command": given["command"].split()[0]}
     assert data["exit_code"] in (126, 127)
+
+
+@pytest.mark.parametrize("given", [{"args": []}, {"args": ["x"]}, {}], ids=["program", "program with args", "shell"])
+async def test_161_a_script_whose_interpreter_is_missing_is_not_called_missing(
+    ai: Agent, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text("#!/no/such\n")
+    script.chmod(0o755)
+    data = await failed(ai, "process.run", command="./run.sh", **given)
+    assert (data["error"]["type"], data["error"]["message"], data["error"]["retryable"], data["exit_code"]) == (
+        "SpawnFailed",
+        "Failed to start the process due to OS-level error. './run.sh' exists, but its interpreter does not.",
+        False,
+        127,
+    )
+
+
+@pytest.mark.parametrize("given", [{"command": "x" * 140_000, "args": []}, {"command": "y", "args": ["x" * 100_000]}])
+async def test_161_172_an_error_does_not_repeat_all_of_a_long_command(ai: Agent, given: dict[str, Any]) -> None:
+    await failed(ai, "process.run", **given)
+    answer = await ai.ask("process.run", **given)
+    assert len(text_of(answer)) < 2500
+    assert len(json.dumps(answer.structured_content)) < 2500
+    listed = await ai.ask("process.list", limit=2)
+    assert len(json.dumps(listed.structured_content)) < 4000
+    missing = await ai.ask("process.monitor", process_id="x" * 100_000)
+    assert len(text_of(missing)) < 1000
 
 
 async def test_162_a_background_process_lives_with_the_client_and_others_by_themselves(
@@ -259,7 +353,9 @@ async def test_261_a_run_longer_than_the_client_waits_is_answered_running_and_it
         assert (data["state"], data["exit_code"], data["stdout_summary"]) == ("running", None, "so far\n")
         (note,) = data["notes"]
         assert "Its timeout of 1 s still counts." in note
-        assert f"process.monitor(process_id='{data['process_id']}')" in note
-        await jobs_here.wait([data["process_id"]])
-        found = await ai.data("process.monitor", process_id=data["process_id"])
+        assert f"process__monitor(process_id='{data['process_id']}', wait=1) answers at its end" in note
+        found = await ai.data("process__monitor", process_id=data["process_id"], wait=1)
+        assert found["notes"] == ["One call can wait 0.3 s at most, and it still runs. Make the same call again."]
+        while found["state"] == "running":
+            found = await ai.data("process__monitor", process_id=data["process_id"], wait=1)
         assert (found["state"], found["exit_code"]) == ("timed_out", None)

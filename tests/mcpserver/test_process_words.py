@@ -1,26 +1,42 @@
 """The toolset `process`: states, spellings and refusals, by tables."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from errno import EACCES, ENOENT
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 from tests.mcpserver.clients import ERAS, Agent, agent
 from tests.mcpserver.test_process_run import failed, steps
 
 from bide.api import Jobs
-from bide.mcpserver import spelling
-from bide.mcpserver.toolsets.process.errors import TYPES, failure_of
+from bide.mcpserver.toolsets.process.catalog import CATALOG
+from bide.mcpserver.toolsets.process.errors import KINDS, error_data, failure_of
 from bide.mcpserver.toolsets.process.words import entry, failure_of_job, state_of
-from bide.model.errors import DiskFull, InternalError, NotAllowed, QueueFull
+from bide.model.errors import (
+    BadRequest,
+    BideError,
+    DiskFull,
+    HomeReadOnly,
+    InternalError,
+    JobNotFound,
+    LimitsUnavailable,
+    NotAllowed,
+    QueueFull,
+    TooManyFiles,
+)
 from bide.model.job import Job, JobId, Spec
 from bide.model.phase import End, Ended, Phase, Queued, Reason, Running
 
 TOOLSET = "process"
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-TOOLS = ("process.run", "process.monitor", "process.kill", "process.list", "process.logs", "agent.session")
+TOOLS = (
+    *("process__run", "process__monitor", "process__kill", "process__list", "process__logs"),
+    *("agent__session", "capabilities__list", "capabilities__describe"),
+)
 
 
 def job(phase: Phase, command: str = "x") -> Job:
@@ -69,6 +85,8 @@ def test_every_reason_has_a_state() -> None:
         ("nosuch", 127, "/bin/sh: 1: nosuch: not found\n", "CommandNotFound"),
         ("./run.sh", 127, "bash: line 1: ./run.sh: No such file or directory\n", "CommandNotFound"),
         ("./run.sh", 126, "bash: line 1: ./run.sh: Permission denied\n", "SpawnFailed"),
+        ("./run.sh", 127, "bash: line 1: ./run.sh: cannot execute: required file not found\n", "SpawnFailed"),
+        ("./run.sh", 126, "bash: ./run.sh: /no/such: bad interpreter: No such file or directory\n", "SpawnFailed"),
         ("exit 127", 127, "", None),
         ("make all", 127, "/bin/sh: 1: gcc: not found\n", None),
         ("nosuch; true", 0, "bash: line 1: nosuch: command not found\n", None),
@@ -82,32 +100,25 @@ def test_161_a_shell_that_cannot_find_the_command_itself_is_an_error(
     assert (found.kind if found else None) == error
 
 
-@pytest.mark.parametrize(
-    ("client", "name"),
-    [
-        *((client, "process__run") for client in ("claude-code", "claude-ai", "codex-mcp-client", "cursor-vscode")),
-        *((client, "process__run") for client in ("Visual Studio Code", "github-copilot-developer")),
-        *((client, "process.run") for client in ("gemini-cli-mcp-client", "mcp", "inspector-client", "")),
-    ],
-)
-def test_183_a_name_is_spelled_as_its_client_can_take_it(client: str, name: str) -> None:
-    assert spelling.shown("process.run", client) == name
-    assert spelling.meant(name) == "process.run"
-    assert spelling.shown("await", client) == "await"
-
-
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("name", ["claude-code", "other"])
-async def test_183_tools_are_listed_in_one_spelling_and_taken_in_both(
+async def test_183_tools_are_listed_without_dots_and_taken_in_both_spellings(
     jobs_here: Jobs, tmp_path: Path, era: str, name: str
 ) -> None:
     async with agent(jobs_here, tmp_path, tools=("process",), era=era, name=name) as ai:
-        listed = [tool.name for tool in (await ai.client.list_tools()).tools]
-        assert listed == [tool.replace(".", "__") if name == "claude-code" else tool for tool in TOOLS]
+        assert tuple(tool.name for tool in (await ai.client.list_tools()).tools) == TOOLS
         for tool in ("process.list", "process__list"):
             assert (await ai.data(tool))["total"] == 0
-        _, sentence = await ai.refusal("process.stop")
-        assert sentence == f"no tool 'process.stop'; known are {', '.join(listed)}"
+
+
+async def test_183_an_unknown_tool_and_calls_that_are_none_are_errors_of_the_protocol(ai: Agent) -> None:
+    with pytest.raises(MCPError) as caught:
+        await ai.ask("process.stop")
+    assert (caught.value.error.code, caught.value.error.message) == (
+        -32601,
+        f"no tool 'process.stop'; known are {', '.join(TOOLS)}",
+    )
+    assert (await failed(ai, "process.run"))["error"]["code"] == -32602
 
 
 BAD: list[tuple[str, dict[str, Any], str, str]] = [
@@ -140,24 +151,54 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
 async def test_173_175_178_what_cannot_be_meant_is_refused_in_this_vocabulary_by_its_field(ai: Agent) -> None:
     for tool, given, kind, field in BAD:
         data = await failed(ai, tool, **given)
-        assert (data["error"]["type"], data["error"]["context"]) == (kind, {"field": field}), (tool, given)
-        assert data["error"]["message"].startswith(TYPES[kind][0])
+        assert (data["error"]["type"], data["error"]["context"]["field"]) == (kind, field), (tool, given)
+        assert data["error"]["message"].startswith(KINDS[kind].sentence)
     assert steps(await failed(ai, "process.list", state_filter="x")) == ["use_valid_filter"]
     assert steps(await failed(ai, "process.logs", process_id="x", stream="x")) == ["use_valid_stream"]
     data = await failed(ai, "process.run", command="x\0y")
-    assert data["error"]["type"] == "InvalidInput"
+    assert (data["error"]["type"], data["error"]["context"]["field"]) == ("InvalidInput", "command")
+    data = await failed(ai, "process.run", command="x", args=["a", "y\0"])
+    assert (data["error"]["type"], data["error"]["context"]["field"]) == ("InvalidInput", "args[1]")
     assert (await ai.data("process.list"))["total"] == 0
 
 
 @pytest.mark.parametrize(
-    ("error", "kind"),
+    ("error", "kind", "retryable"),
     [
-        (QueueFull(waiting="3"), "ResourceExhausted"),
-        (DiskFull(home="/x"), "ResourceExhausted"),
-        (NotAllowed(what="x", job="j", owner="b"), "PermissionDenied"),
-        (InternalError(detail="x"), "ServiceUnavailable"),
+        (QueueFull(waiting="3"), "ResourceExhausted", True),
+        (DiskFull(home="/x"), "ResourceExhausted", True),
+        (TooManyFiles(home="/x"), "ResourceExhausted", True),
+        (HomeReadOnly(home="/x"), "ServiceUnavailable", False),
+        (
+            LimitsUnavailable(limits="--cpus", why="no control group", advice="see 'bide doctor'"),
+            "ServiceUnavailable",
+            False,
+        ),
+        (NotAllowed(what="job j1 belongs to owner 'a'", job="j", owner="b"), "PermissionDenied", False),
+        (InternalError(detail="x"), "ServiceUnavailable", True),
+        (BadRequest(detail="it is wrong", field="cpu_limit"), "InvalidInput", False),
+        (JobNotFound(job="x" * 5000), "ProcessNotFound", False),
     ],
 )
-def test_181_every_error_has_a_type_and_a_recovery(error: Any, kind: str) -> None:
-    assert failure_of(error).kind == kind
-    assert all(recovery for _, recovery in TYPES.values())
+def test_181_every_error_has_its_fields_in_the_words_of_this_toolset(
+    error: BideError, kind: str, *, retryable: bool
+) -> None:
+    data = error_data(failure_of(error))
+    assert set(data) - {"code"} == {"type", "message", "recovery", "retryable", "context"}
+    assert (data["type"], data["retryable"]) == (kind, retryable)
+    assert len(data["message"]) < 500
+    assert data["context"]
+    for word in ("bide ", "daemon", "--", "BIDE_", "ulimit", "/x"):
+        assert word not in data["message"]
+
+
+def test_181_every_type_of_error_has_a_recovery_that_names_tools_of_this_toolset() -> None:
+    for kind in KINDS.values():
+        assert kind.recovery
+        for _, what in kind.recovery:
+            assert set(re.findall(r"\w+__\w+", what)) <= set(TOOLS)
+            assert not re.search(r"\b(process|agent|capabilities)\.\w", what)
+
+
+def test_every_code_of_a_capability_is_a_type() -> None:
+    assert {kind for one in CATALOG.values() for kind in one.errors} <= set(KINDS)

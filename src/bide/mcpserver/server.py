@@ -114,16 +114,19 @@ class Door:
         return found
 
     async def _list_tools(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        client, tools = known(ctx).client, self._tools(ctx).values()
-        return types.ListToolsResult(tools=[results.listed(tool, client) for tool in tools if tool.listed])
+        tools = self._tools(ctx).values()
+        return types.ListToolsResult(tools=[results.listed(tool) for tool in tools if tool.listed])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> Any:
         tools = self._tools(ctx)
         caller = known(ctx)
-        tool = tools.get(params.name) or tools.get(spelling.meant(params.name))
+        tool = tools.get(params.name) or tools.get(spelling.listed(params.name))
         if tool is None:
-            names = ", ".join(spelling.shown(name, caller.client) for name in tools)
-            return results.refused("unknown_tool", f"no tool {params.name!r}; known are {names}")
+            sentence = f"no tool {params.name[:100]!r}; known are {', '.join(tools)}"
+            if "process" in caller.toolsets:
+                # The vocabulary of this toolset names the code.
+                raise MCPError(code=types.METHOD_NOT_FOUND, message=sentence)
+            return results.refused("unknown_tool", sentence)
         given: dict[str, Any] = arguments.meant(params.arguments or {}, tool.schema)
         wrong = arguments.fault(given, tool.schema)
         if wrong is not None:

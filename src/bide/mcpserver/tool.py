@@ -147,6 +147,10 @@ class Tool(Struct, frozen=True):
     """Keywords of the schema that clients are shown and that `act` checks."""
     task: Callable[[Call, Json], Awaitable[Job | None]] | None = None
     """Starts the job of a call whose client takes a task for it; `None` where the call is answered at once."""
+    output: Json | None = None
+    """The schema of its answers that are no errors."""
+    meta: Json | None = None
+    """What clients are told of it beside its schemas, under names with a prefix."""
     one_text: bool = False
     """Its answers have exactly one text: what else is to be said goes behind it."""
     needs_task: bool = False

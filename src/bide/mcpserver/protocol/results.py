@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import mcp_types as types
 
-from bide.mcpserver import spelling
 from bide.mcpserver.tool import Answer, Tool, sendable
 from bide.model.plaintext import uncontrolled
 
 
-def listed(tool: Tool, client: str) -> types.Tool:
-    """A tool as this client sees it."""
+def listed(tool: Tool) -> types.Tool:
+    """A tool as clients see it."""
     return types.Tool(
-        name=spelling.shown(tool.name, client),
+        name=tool.name,
         description=tool.description,
         input_schema={**tool.schema, **tool.also},
+        output_schema=tool.output,
+        _meta=tool.meta,
         execution=None
         if tool.task is None
         else types.ToolExecution(task_support="required" if tool.needs_task else "optional"),

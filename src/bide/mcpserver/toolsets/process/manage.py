@@ -11,9 +11,12 @@ from bide.api import Filter, Killed
 from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.errors import Failure
 from bide.mcpserver.toolsets.process.words import entry, noted, state_of, told
+from bide.mcpserver.waiting import wait_reporting
 from bide.model.job import Job
 from bide.model.phase import Ended, Reason
 from bide.model.schema import Json
+from bide.model.until import Until
+from bide.model.waiting import Mode
 
 SIGNALS = {"SIGTERM": 15, "SIGKILL": 9, "SIGINT": 2, "SIGHUP": 1, "SIGQUIT": 3, "SIGABRT": 6}
 FORCE_AFTER = 10
@@ -22,12 +25,20 @@ LIMIT = 50
 _PAGE = 500
 _MOMENT = 0.5
 _COMMAND_MAX = 200
-"""Characters of a command in a list; process.monitor has it whole."""
+"""Characters of a command in a list; process__monitor has it whole."""
 
 
 async def monitor(call: Call, given: Json) -> Answer:
-    """One process as it is now."""
-    data = entry(await call.own.job(given["process_id"]))
+    """One process as it is now, or, with `wait`, at its end if that comes in time."""
+    job = await call.own.job(given["process_id"])
+    asked = int(given.get("wait", 0))
+    seconds = min(float(asked), call.longest)
+    if seconds and not isinstance(job.phase, Ended):
+        waited = await wait_reporting(call, [job.id], Mode.ALL, Until(), timedelta(seconds=seconds))
+        job = waited.jobs[0]
+    data = entry(job)
+    if asked > seconds and not isinstance(job.phase, Ended):
+        data = noted(data, [f"One call can wait {seconds:g} s at most, and it still runs. Make the same call again."])
     return Answer(told(data, call.mark), data)
 
 
@@ -105,5 +116,5 @@ def outcome(killed: Killed, signal: str, after: int) -> Json:
         note = f"It got {signal} and still runs; use signal='SIGKILL', or SIGTERM with force_after above 0."
         return noted(data, [note])
     return noted(
-        data, [f"Not ended by {signal} and left: {left}. process.kill with SIGKILL ends them."] if left else []
+        data, [f"Not ended by {signal} and left: {left}. process__kill with SIGKILL ends them."] if left else []
     )

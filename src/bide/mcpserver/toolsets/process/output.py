@@ -17,6 +17,8 @@ MOST = 1024 * 1024
 """Bytes of one stream in one answer, also where no limit is given."""
 SUMMARY_MOST = 64 * 1024
 _LONGEST_CHARACTER = 4
+_WITHIN = bytes(range(0x80, 0xC0))
+"""Bytes within a character, that begin none."""
 _WORDS = {Stream.OUT: "stdout", Stream.ERR: "stderr"}
 
 
@@ -110,14 +112,20 @@ def _notes(piece: Piece, offset: int, limit: int, word: str) -> list[str]:
 
 
 async def summary(jobs: Jobs, job: Job, stream: Stream, lines: int) -> tuple[str, str]:
-    """The last lines of a stream, and a note if even these were too much."""
+    """The last lines of a stream, whole, and a note of what was left out of them, if they were too much."""
     if lines <= 0:
         return "", ""
-    found = await jobs.read(job.id, stream=stream, tail=lines, limit=SUMMARY_MOST)
+    found = await jobs.read(job.id, stream=stream, tail=lines, limit=SUMMARY_MOST + 1)
     data = found.data
-    if len(data) < SUMMARY_MOST or found.offset == 0:
+    if len(data) <= SUMMARY_MOST:
         return data.decode("utf-8", "replace"), ""
-    while data and 0x80 <= data[0] < 0xC0:
-        data = data[1:]
-    note = f"The {_WORDS[stream]} summary begins at byte {found.size - len(data)}; process.logs has all of it."
+    _, _, whole = data.partition(b"\n")
+    # A line that is longer than a summary is cut, at a character.
+    data = whole or data[-SUMMARY_MOST:].lstrip(_WITHIN)
+    word, begin = _WORDS[stream], found.size - len(data)
+    where = "at a line" if whole else "in the middle of a line"
+    note = (
+        f"The last {lines} lines of {word} are more than {SUMMARY_MOST} bytes: {word}_summary begins {where}, "
+        f"at byte {begin} of {found.size}. process__logs(process_id='{job.id}', stream='{word}') has all of it."
+    )
     return data.decode("utf-8", "replace"), note

@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bide.mcpserver.tool import Answer, Call
-from bide.mcpserver.toolsets.process.errors import Failure, error_data, error_text
+from bide.mcpserver.toolsets.process.environment import protected
+from bide.mcpserver.toolsets.process.errors import Failure, error_data, error_text, shown
 from bide.mcpserver.toolsets.process.output import summary
 from bide.mcpserver.toolsets.process.words import (
     duration_ms,
@@ -39,8 +40,13 @@ from bide.settings import ProcessSettings
 TIMEOUT = 300
 LONGEST = 3600
 LINES = 100
-PROTECTED = ("HOME", "USER", "LOGNAME", "SHELL", "BASH_ENV", "ENV", "GLIBC_TUNABLES")
-PROTECTED_PREFIXES = ("LD_", "BIDE_")
+_NAMES, _NAME_MAX = 20, 60
+"""How many names of variables a note has, and how many characters of each."""
+_SLOWED = 0.5
+"""The share of its CPU limit from which on a process may have been slowed by it, and below, from which on it surely was."""
+_SURELY = 0.9
+_SLOWED_MS = 500
+"""Below this much CPU time nobody cares."""
 
 
 class Plan(Struct, frozen=True):
@@ -66,9 +72,12 @@ def plan(given: Json, allowed: ProcessSettings) -> Plan:
     if background and "stdin" in given:
         notes.append("stdin was ignored, as always with background=true.")
     asked: dict[str, str] = given.get("environment", {})
-    dropped = sorted(key for key in asked if key in PROTECTED or key.startswith(PROTECTED_PREFIXES))
+    dropped = protected(asked)
     if dropped:
-        notes.append(f"Protected variables cannot be overridden and were left as they are: {', '.join(dropped)}.")
+        notes.append(
+            f"Protected variables cannot be overridden and were left as they are: {_listed(dropped)}. "
+            "A command can set its own, as in: env NAME=value command."
+        )
     limits = Limits(
         timeout=None if background else timedelta(seconds=min(seconds, LONGEST)),
         cpus=min(cpus, allowed.cpus),
@@ -78,20 +87,41 @@ def plan(given: Json, allowed: ProcessSettings) -> Plan:
     return Plan({key: value for key, value in asked.items() if key not in dropped}, limits, tuple(notes))
 
 
+def _listed(names: list[str]) -> str:
+    first = ", ".join(name[:_NAME_MAX] for name in names[:_NAMES])
+    return first if len(names) <= _NAMES else f"{first} and {len(names) - _NAMES} more"
+
+
 def place(workspace: str, asked: str | None) -> str:
     """The folder to run in. Raises PathOutOfScope for what lies outside the workspace, by `..` or by a link as well."""
     root = os.path.realpath(workspace)
     try:
         folder = os.path.realpath(os.path.join(root, asked or ""))
     except ValueError as error:
-        raise BadRequest(detail=f"{asked!r} cannot be a folder ({error})", field="working_directory") from error
+        raise BadRequest(
+            detail=f"{shown(asked or '')} cannot be a folder ({error})", field="working_directory"
+        ) from error
+    except OSError as error:
+        # A link that nobody may follow, as those of other users in /proc.
+        why = f"{shown(asked or '')} leads to where nobody can follow it ({error.strerror})."
+        raise Failure("PathOutOfScope", why, path=str(asked), workspace_path=root) from error
     if os.path.commonpath((root, folder)) != root:
-        raise Failure("PathOutOfScope", f"{asked!r} is not in {root!r}.", path=str(asked), workspace_path=root)
+        raise Failure(
+            "PathOutOfScope", f"{shown(asked or '')} is not in {root!r}.", path=str(asked), workspace_path=root
+        )
     return folder
+
+
+def _check_words(given: Json) -> None:
+    words = {"command": given["command"], **{f"args[{at}]": word for at, word in enumerate(given.get("args", ()))}}
+    for field, word in words.items():
+        if "\0" in word:
+            raise BadRequest(detail=f"{field!r} cannot contain a NUL character", field=field)
 
 
 async def run(call: Call, given: Json, allowed: ProcessSettings) -> Answer:
     """Start it; in the foreground, answer with its end, or that it still runs."""
+    _check_words(given)
     background: bool = given.get("background", False)
     chosen = plan(given, allowed)
     feed = "stdin" in given and not background
@@ -119,7 +149,7 @@ async def run(call: Call, given: Json, allowed: ProcessSettings) -> Answer:
         job = waited.jobs[0]
         if not isinstance(job.phase, Ended):
             notes.append(_deferred(job, call.longest))
-    return await _answer(call, job, int(given.get("stdout_lines", LINES)), notes)
+    return await _answer(call, job, int(given.get("stdout_lines", LINES)), [*notes, *slowed(job, allowed)])
 
 
 def _unenforced(job: Job, given: Json) -> list[str]:
@@ -131,9 +161,25 @@ def _deferred(job: Job, waited: float) -> str:
     limit = job.spec.limits.timeout
     counting = f" Its timeout of {limit.total_seconds():g} s still counts." if limit else ""
     return (
-        f"It runs on: one call can wait {waited:g} s at most.{counting} "
-        f"Next: process.monitor(process_id='{job.id}'), and process.logs when it is over; do other work meanwhile."
+        f"It still runs: one call can wait {waited:g} s at most.{counting} "
+        f"Next: process__monitor(process_id='{job.id}', wait={max(int(waited), 1)}) answers at its end; then "
+        f"process__logs(process_id='{job.id}') has its output."
     )
+
+
+def slowed(job: Job, allowed: ProcessSettings) -> list[str]:
+    """A note on a process that its CPU limit slowed, or may have: a throttled process looks like a slow one."""
+    limit, used, took = job.spec.limits.cpus, usage_of(job).cpu_ms or 0, duration_ms(job, datetime.now(UTC))
+    if limit is None or job.enforced.get("cpu") == "none" or used < max(_SLOWED_MS, _SLOWED * limit * took):
+        return []
+    more = (
+        f"cpu_limit can be up to {allowed.cpus:g}."
+        if limit < allowed.cpus
+        else "That is the agent's whole allocation; the owner of the machine can raise it (mcp.process.cpus)."
+    )
+    share = used / max(took, 1)
+    effect = "slowed" if share > _SURELY * limit else "may have slowed"
+    return [f"Its CPU limit of {limit:g} of a core {effect} it: it used {share:.2f} of a core on average. {more}"]
 
 
 async def _answer(call: Call, job: Job, lines: int, notes: list[str]) -> Answer:

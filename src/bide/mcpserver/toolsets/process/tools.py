@@ -7,8 +7,11 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from bide.mcpserver import spelling
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.mcpserver.toolsets.process import manage, output
+from bide.mcpserver.toolsets.process import capabilities, manage, output, outputs
+from bide.mcpserver.toolsets.process.capabilities import meta
+from bide.mcpserver.toolsets.process.catalog import CATALOG
 from bide.mcpserver.toolsets.process.errors import refuse
 from bide.mcpserver.toolsets.process.run import LINES, LONGEST, TIMEOUT, run
 from bide.mcpserver.toolsets.process.session import session
@@ -16,7 +19,7 @@ from bide.model.schema import Json, fields, flag, number, whole, words
 from bide.model.schema import text as string
 from bide.settings import ProcessSettings
 
-_ID = string("The process identifier returned by process.run.", minLength=1)
+_ID = string("The process identifier returned by process__run.", minLength=1)
 
 
 class ProcessTools:
@@ -26,67 +29,87 @@ class ProcessTools:
         """Nobody has called."""
         self._allowed = allowed
         self._invocations: dict[str, int] = {}
+        self._made: dict[str, Tool] = {}
 
     def tools(self) -> tuple[Tool, ...]:
         """The toolset as clients see it."""
-        return (
+        made = (
             self._tool(
                 "process.run",
-                "Executes a command within the agent's workspace and returns the exit code, captured output, duration, and resource usage. "
                 "On timeout, returns the partial output captured before the kill, with state='timed_out' and exit_code=null. For commands that "
-                "may exceed 1 hour, or servers, pass background=true and use process.monitor, process.logs and process.kill.",
-                _RUN,
+                "may exceed 1 hour, or servers, pass background=true and use process__monitor, process__logs and process__kill.",
+                (_RUN, outputs.RUN),
                 lambda call, given: run(call, given, self._allowed),
                 destructive=True,
             ),
             self._tool(
                 "process.monitor",
-                "Returns the current status, resource usage, and runtime of a previously started process. Use process.logs for its output.",
-                fields(("process_id",), process_id=_ID),
+                "With wait, answers when the process ends, or after so many seconds. Use process__logs for its output.",
+                (_MONITOR, outputs.MONITOR),
                 manage.monitor,
                 reads_only=True,
             ),
             self._tool(
                 "process.kill",
-                "Sends a signal to terminate a running process started by this agent, with everything it started.",
-                _KILL,
+                "Everything the process started is terminated as well.",
+                (_KILL, outputs.KILL),
                 manage.kill,
                 destructive=True,
             ),
-            self._tool(
-                "process.list",
-                "Lists all processes owned by this agent, including running, completed, and recently killed processes.",
-                _LIST,
-                manage.list_,
-                reads_only=True,
-            ),
+            self._tool("process.list", "", (_LIST, outputs.LIST), manage.list_, reads_only=True),
             self._tool(
                 "process.logs",
-                "Retrieves stdout and/or stderr output from a running or completed process. For output as it comes, call it again with the "
-                "next_offset of the answer before.",
-                _LOGS,
+                "For output as it comes, call it again with the next_offset of the answer before.",
+                (_LOGS, outputs.LOGS),
                 output.logs,
                 reads_only=True,
             ),
+            self._tool("agent.session", "", (fields(()), outputs.SESSION), self._session, reads_only=True),
             self._tool(
-                "agent.session",
-                "Returns the agent's session: workspace and accessible directories, resource allocation and usage.",
-                fields(()),
-                self._session,
+                "capabilities.list",
+                "'notify' means that the person is told of each call.",
+                (_CATEGORY, outputs.CAPABILITIES),
+                self._capabilities,
+                reads_only=True,
+            ),
+            self._tool(
+                "capabilities.describe",
+                "Inputs, outputs, side effects, patterns and errors.",
+                (_CAPABILITY, outputs.CAPABILITY),
+                self._describe,
                 reads_only=True,
             ),
         )
+        self._made = {tool.name: tool for tool in made}
+        return made
 
     def _tool(
         self,
         name: str,
-        description: str,
-        schema: Json,
+        more: str,
+        schemas: tuple[Json, Json],
         act: Callable[[Call, Json], Awaitable[Answer]],
         **hints: bool,
     ) -> Tool:
-        tool = Tool(name, description, schema, partial(self._counted, act), refuse=refuse)
+        """A tool for a capability; `more` is what a caller must know beyond its purpose."""
+        capability = CATALOG[name]
+        description = f"{capability.purpose} {more}".rstrip()
+        tool = Tool(
+            spelling.listed(name),
+            description,
+            schemas[0],
+            partial(self._counted, act),
+            refuse=refuse,
+            output=schemas[1],
+            meta=meta(capability),
+        )
         return replace(tool, **hints)
+
+    async def _capabilities(self, _: Call, given: Json) -> Answer:
+        return capabilities.list_(given)
+
+    async def _describe(self, _: Call, given: Json) -> Answer:
+        return capabilities.describe(given, self._made)
 
     async def _counted(self, act: Callable[[Call, Json], Awaitable[Answer]], call: Call, given: Json) -> Answer:
         self._invocations[_session_of(call)] = self._invocations.get(_session_of(call), 0) + 1
@@ -115,7 +138,7 @@ _RUN = fields(
     environment={
         "type": "object",
         "additionalProperties": {"type": "string"},
-        "description": "Additional environment variables. Cannot override system-protected variables.",
+        "description": "Additional environment variables. Cannot override system-protected variables: the answer names those it left out.",
     },
     timeout=whole(
         f"Maximum foreground execution time in seconds. Maximum {LONGEST}; does not apply with background=true.",
@@ -128,16 +151,23 @@ _RUN = fields(
     },
     stdin=string("Input to feed to the process via stdin. Ignored if background=true."),
     cpu_limit=number(
-        "CPU limit as a fraction of one core (e.g. 0.5 = half a core). Cannot exceed the agent's allocated CPU, its default.",
+        "CPU limit as a fraction of one core (e.g. 0.5 = half a core), by which the process is slowed. Cannot exceed the agent's allocated CPU, its default.",
         minimum=0.01,
     ),
     memory_limit=whole("Memory limit in bytes. Cannot exceed the agent's allocated memory, its default.", minimum=1),
     stdout_lines=whole(
-        "Number of trailing lines of each stream to include in stdout_summary and stderr_summary.",
+        "Number of trailing lines of each stream to include in stdout_summary and stderr_summary: whole lines, as many as fit in 64 KiB.",
         default=LINES,
         minimum=0,
     ),
 )
+_MONITOR = fields(
+    ("process_id",),
+    process_id=_ID,
+    wait=whole("Seconds to wait for its end. Default: answers at once.", minimum=0),
+)
+_CATEGORY = fields((), category=string("The first part of the names, or a tag: 'process', 'agent'. Default: all."))
+_CAPABILITY = fields(("name",), name=string("process.run, for example.", minLength=1))
 _KILL = fields(
     ("process_id",),
     process_id=_ID,

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from errno import ENOENT, ENOTDIR
+from errno import E2BIG, EACCES, ENOENT, ENOEXEC, ENOTDIR
 
-from bide.mcpserver.toolsets.process.errors import Failure, error_data
+from bide.mcpserver.toolsets.process.errors import Failure, error_data, shown
 from bide.model.job import Job
-from bide.model.limits import Limits
-from bide.model.phase import EXIT_CANNOT_EXECUTE, EXIT_NOT_FOUND, End, Ended, Queued, Reason, Running, Usage
+from bide.model.phase import (
+    EXIT_CANNOT_EXECUTE,
+    EXIT_NOT_FOUND,
+    NO_FOLDER,
+    NO_INTERPRETER,
+    End,
+    Ended,
+    Queued,
+    Reason,
+    Running,
+    Usage,
+)
 from bide.model.schema import Json
 
 RUNNING = "running"
@@ -89,41 +100,69 @@ def failure_of_job(job: Job, complaint: str = "") -> Failure | None:
     """The error that a job's end is in this vocabulary, if it is one; `complaint` is the end of what it wrote to stderr."""
     if not isinstance(job.phase, Ended):
         return None
-    end, id_ = job.phase.end, job.id
+    end = job.phase.end
     if end.reason is Reason.SPAWN_FAILED:
-        kind = "CommandNotFound" if end.errno in (ENOENT, ENOTDIR) else "SpawnFailed"
-        return Failure(kind, f"{job.spec.command!r}: {end.error}.", process_id=id_)
-    exceeded = _exceeded(job.spec.limits, end)
-    if exceeded:
-        return Failure("ResourceLimitExceeded", exceeded, process_id=id_)
-    return _shell_failure(job, end, complaint)
+        return _spawn_failure(job, end)
+    return _exceeded(job, end) or _shell_failure(job, end, complaint)
 
 
-def _exceeded(limits: Limits, end: End) -> str:
+def _spawn_failure(job: Job, end: End) -> Failure:
+    program = job.spec.argv[0]
+    facts: Json = {"command": program, "process_id": job.id}
+    if NO_INTERPRETER in end.error:
+        return Failure("SpawnFailed", f"{shown(program)} {NO_INTERPRETER}.", retryable=False, **facts)
+    if end.error.startswith(NO_FOLDER):
+        return Failure("SpawnFailed", f"The working_directory is gone: {shown(job.spec.cwd)}.", **facts)
+    if end.errno in (ENOENT, ENOTDIR):
+        hint = " With args, command is the name of one program." if " " in program else ""
+        return Failure("CommandNotFound", f"{shown(program)} was not found.{hint}", **facts)
+    why = os.strerror(end.errno) if end.errno else "the server could not start it"
+    return Failure("SpawnFailed", f"{shown(program)}: {why}.", retryable=end.errno not in _FINAL, **facts)
+
+
+_FINAL = (EACCES, ENOEXEC, E2BIG)
+"""Errors that the same call meets again."""
+
+
+def _exceeded(job: Job, end: End) -> Failure | None:
+    limits = job.spec.limits
     if end.reason is Reason.OOM:
-        return f"Its memory limit was {limits.memory_bytes} bytes."
-    if end.reason is Reason.OVERFLOW:
-        return f"It wrote more than its {limits.output_bytes} bytes of output."
-    if end.reason is Reason.KILLED and end.by == PIDS_LIMIT:
-        return f"It had more than {limits.pids} processes and threads."
-    return ""
+        said, resource, most = f"Its memory limit was {limits.memory_bytes} bytes.", "memory", limits.memory_bytes
+    elif end.reason is Reason.OVERFLOW:
+        said, resource, most = f"Its limit was {limits.output_bytes} bytes of output.", "output", limits.output_bytes
+    elif end.reason is Reason.KILLED and end.by == PIDS_LIMIT:
+        said, resource, most = f"It had more than {limits.pids} processes and threads.", "processes", limits.pids
+    else:
+        return None
+    return Failure("ResourceLimitExceeded", said, resource=resource, limit=most, process_id=job.id)
 
 
 _FIRST_WORD = re.compile(r"\s*([\w./+~-]+)(?=\s|;|$)")
-_COMPLAINTS = {
-    EXIT_NOT_FOUND: ("CommandNotFound", (": command not found", ": not found", ": No such file or directory")),
-    EXIT_CANNOT_EXECUTE: ("SpawnFailed", (": Permission denied", ": cannot execute")),
-}
+_MISSING = (EXIT_NOT_FOUND, "CommandNotFound", re.compile(r"(command )?not found$|No such file or directory$"))
+_REFUSED = (EXIT_CANNOT_EXECUTE, "SpawnFailed", re.compile(r"Permission denied$|cannot execute"))
+_NO_INTERPRETER = re.compile(r"\S+: bad interpreter: |cannot execute: required file not found$")
 
 
 def _shell_failure(job: Job, end: End, complaint: str) -> Failure | None:
     """The error, when a shell could not run the very command it was given: it says so and exits with 127 or 126."""
     found = _FIRST_WORD.match(job.spec.command)
-    if end.reason is not Reason.EXITED or found is None or end.exit_code not in _COMPLAINTS:
+    if end.reason is not Reason.EXITED or found is None or end.exit_code not in (EXIT_NOT_FOUND, EXIT_CANNOT_EXECUTE):
         return None
-    kind, sayings = _COMPLAINTS[end.exit_code]
-    said = [line for line in complaint.splitlines() if any(f" {found[1]}{saying}" in line for saying in sayings)]
-    return Failure(kind, f"The shell says: {said[0]}", process_id=job.id) if said else None
+    program = found[1]
+    facts: Json = {"command": program, "process_id": job.id}
+    said = [line.partition(f" {program}: ")[2].rstrip() for line in complaint.splitlines() if f" {program}: " in line]
+    if any(_NO_INTERPRETER.match(one) or _is_there(job, program, one) for one in said):
+        return Failure("SpawnFailed", f"{shown(program)} {NO_INTERPRETER}.", retryable=False, **facts)
+    for code, kind, pattern in (_MISSING, _REFUSED):
+        if end.exit_code == code and any(pattern.match(one) for one in said):
+            what = "was not found" if kind == "CommandNotFound" else "may not be executed, or is no program"
+            return Failure(kind, f"{shown(program)} {what}.", retryable=False, **facts)
+    return None
+
+
+def _is_there(job: Job, program: str, said: str) -> bool:
+    """Whether a shell that knows one sentence only says `not found` of a file that exists."""
+    return said == "not found" and "/" in program and os.path.exists(os.path.join(job.spec.cwd, program))
 
 
 def told(data: Json, mark: str) -> str:
