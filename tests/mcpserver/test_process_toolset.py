@@ -114,8 +114,11 @@ async def test_169_what_outlived_a_process_is_still_ended(ai: Agent, tmp_path: P
 
 
 async def test_167_what_outlives_a_signal_without_escalation_is_named(ai: Agent, tmp_path: Path) -> None:
-    process = await start(ai, "trap 'exit 0' INT; sleep 1000 & touch up; wait")
-    await eventually((tmp_path / "up").exists)
+    process = await start(ai, "trap 'exit 0' INT; sleep 1000 & echo $! > new; mv new pid; wait")
+    await eventually((tmp_path / "pid").exists)
+    # It ignores the signal from the moment on at which it is another program.
+    name = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/comm")
+    await eventually(lambda: name.read_text() == "sleep\n")
     data = await ai.data("process.kill", process_id=process, signal="SIGINT")
     assert (data["killed"], data["signal_sent"], data["state"]) == (True, "SIGINT", "killed")
     assert "(sleep)" in data["notes"][0]
