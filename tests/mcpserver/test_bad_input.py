@@ -47,7 +47,7 @@ def sentence(answer: Json) -> str:
     """The text of an answer to a call, which is a result in both forms and no error of the protocol."""
     assert "result" in answer, answer
     block, *news = answer["result"]["content"]
-    assert bool(news) == ("notices" in answer["result"]["structuredContent"])
+    assert not news or "notices" in answer["result"]["structuredContent"]
     assert isinstance(answer["result"]["structuredContent"], dict)
     return block["text"]
 
