@@ -93,6 +93,14 @@ def test_times(write: Write, text: str, seconds: int) -> None:
 BAD = {
     "unknown key": ("[retention]\nkep = '1d'", "there is no setting 'retention.kep'; did you mean retention.keep"),
     "unknown section": ("[retenton]\nkeep = '1d'", "there is no setting 'retenton'; did you mean retention"),
+    "name of the document": (
+        "[async]\npollWaitDuration = '5m'",
+        "there is no setting 'async.pollWaitDuration'; here it is mcp.job.poll_wait",
+    ),
+    "dotted name of the document": (
+        "bash.autoBackground.thresholdMs = 60000",
+        "no setting 'bash.autoBackground.thresholdMs'; here it is mcp.job.auto_background_after",
+    ),
     "unlike any": ("[queue]\nzzz = 1", "there is no setting 'queue.zzz'; known are running, waiting, groups"),
     "key outside": ("keep = '1d'", "there is no setting 'keep'; known are queue, sessions, retention"),
     "section as value": ("retention = 5", "'retention' is a section, written [retention]"),

@@ -158,11 +158,9 @@ def filled(default: T, found: Mapping[str, Any], path: str, within: str) -> T:
     for key, value in found.items():
         name = f"{within}{key}"
         if key not in known:
-            from difflib import get_close_matches  # noqa: PLC0415 - only a mistake pays for it
+            from bide.model.settingnames import unknown  # noqa: PLC0415 - only a mistake pays for it
 
-            near = get_close_matches(key, known, n=1)
-            hint = f"did you mean {within}{near[0]}" if near else f"known are {', '.join(known)}"
-            raise BadSettings(path=path, detail=f"there is no setting {name!r}; {hint}")
+            raise BadSettings(path=path, detail=unknown(name, value, [f"{within}{one}" for one in known]))
         given[key] = _value(known[key], value, path, name)
     return cast("T", replace(cast("Any", default), **given))
 

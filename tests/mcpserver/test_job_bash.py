@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import anyio
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.mcpserver.test_job_toolset import settled, start
 from tests.support.gates import Gate
+from tests.support.patience import eventually
 
 from bide.agents.tasks import Channel, open_tasks
-from bide.api import Jobs
+from bide.api import Filter, Jobs
 from bide.mcpserver.toolsets.jobtext import label_of
 from bide.model.request import Request
 
@@ -39,14 +41,30 @@ def test_62_a_label_is_one_line_of_at_most_120_characters() -> None:
     assert label_of("x" * 121) == "x" * 117 + "..."
 
 
-async def test_44_and_63_a_long_result_is_its_beginning_and_where_the_rest_is(ai: Agent) -> None:
+async def test_044_and_063_a_long_result_has_its_end_and_where_the_rest_is(ai: Agent) -> None:
     job = await start(ai, "seq 100000")
     (row,) = await settled(ai, job)
     text = str(row["resultText"])
-    assert text.startswith("1\n2\n")
-    assert "[Output truncated. Showing first 4,000 characters.]" in text
-    uri = text.rpartition("Full output: ")[2]
+    assert len(text) < 10_000
+    assert "99999\n100000\n" in text
+    assert "[Output truncated. Showing what matters of 575.1 KiB.]" in text
+    uri = text.rpartition("Full output: ")[2].strip()
     assert (await ai.resource(uri)).endswith("99999\n100000\n")
+
+
+async def test_063_a_long_failure_shows_the_error_at_its_end(ai: Agent) -> None:
+    command = "seq 100000; echo 'ValueError: the cause' >&2; echo the end; exit 1"
+    answer = await ai.ask("bash", command=command)
+    text = text_of(answer)
+    assert answer.is_error
+    assert "ValueError: the cause" in text
+    assert "the end\n" in text
+    assert text.endswith("Command exited with code 1")
+    assert len(text) < 10_000
+    short = text_of(await ai.ask("bash", command=command, budget=200))
+    assert "ValueError: the cause" in short
+    assert len(short) < 1200
+    assert text_of(await ai.ask("bash", command=command, budget=0)) == "Command exited with code 1"
 
 
 async def test_59_what_ended_in_the_answer_is_not_told_once_more(jobs_here: Jobs, tmp_path: Path) -> None:
@@ -76,12 +94,60 @@ async def test_64_coroutines_of_an_embedding_program_are_jobs_of_type_task(jobs_
 async def test_65_auto_runs_inline_for_a_second_and_then_in_the_background(ai: Agent, gate: Gate) -> None:
     assert await ai.text("bash", command="echo quick", **{"async": "auto"}) == "quick"
     data = await ai.data("bash", command=gate.wait, **{"async": "auto"})
-    assert data["async"]["jobId"] == "bg_2"
+    assert data["async"]["jobId"] == "bg_1"
     gate.open()
-    await settled(ai, "bg_2")
+    await settled(ai, "bg_1")
 
 
 async def test_67_a_child_that_holds_the_pipe_does_not_hold_the_job(ai: Agent) -> None:
     job = await start(ai, "sleep 1000 & echo done")
     (row,) = await settled(ai, job)
     assert (row["status"], row["resultText"]) == ("completed", "done\n")
+
+
+async def test_57_a_command_past_the_patience_says_why_it_goes_on_what_it_wrote_and_what_comes_next(
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
+) -> None:
+    async with agent(jobs_here, tmp_path, tools=("job",), patience=0.5) as ai:
+        answer = await ai.ask("bash", command=f"echo so far; {gate.wait}; echo done", timeout=9999)
+        text, data = text_of(answer), answer.structured_content or {}
+        assert "It goes on in the background, since this client waits for 500ms at most." in text
+        assert "Output so far:\n```\nso far\n```" in text
+        assert 'For its result: job {"poll": ["bg_1"]}' in text
+        assert data["next"] == {"tool": "job", "arguments": {"poll": ["bg_1"]}}
+        assert (data["output"], data["notice"][:16]) == ("so far\n", "[Timeout clamped")
+        gate.open()
+        await settled(ai, "bg_1")
+
+
+async def runs(jobs: Jobs) -> bool:
+    return bool((await jobs.list(Filter(phase="running"))).jobs)
+
+
+async def test_033_a_foreground_command_is_no_background_job(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann", tools=("job", "sessions")) as ai:
+        for _ in range(3):
+            await ai.text("bash", command="yes | head -c 9000")
+        await ai.data("exec", code="print(1)")
+        assert await ai.text("job", list=True) == "No background jobs."
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: ai.text("bash", command=gate.wait))
+            await eventually(lambda: runs(jobs_here))
+            # Nothing is waited for beside a foreground command.
+            assert await ai.text("job") == "No running background jobs to wait for."
+            assert await ai.text("job", list=True) == "No background jobs."
+            gate.open()
+        assert await start(ai, gate.wait) == "bg_1"
+        listed = await ai.data("job", list=True)
+        assert [row["id"] for row in listed["jobs"]] == ["bg_1"]
+        gate.open()
+        await settled(ai, "bg_1")
+
+
+async def test_033_a_command_whose_call_was_ended_is_a_background_job(ai: Agent, gate: Gate) -> None:
+    with anyio.move_on_after(0.5):
+        await ai.ask("bash", command=gate.wait)
+    (row,) = (await ai.data("job", list=True))["jobs"]
+    assert row["status"] == "running"
+    gate.open()
+    await settled(ai, str(row["id"]))

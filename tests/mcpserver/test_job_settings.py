@@ -77,6 +77,11 @@ async def test_49_past_the_most_that_may_run_another_is_refused(
         assert await ai.text("bash", command="echo inline") == "inline"
 
 
+def test_049_without_settings_15_may_run() -> None:
+    assert JobTools().settings.most == 15
+    assert JobTools(JobToolSettings()).settings.most == 100
+
+
 async def test_58_what_takes_longer_than_the_threshold_goes_into_the_background(
     jobs_here: Jobs, tmp_path: Path, gate: Gate
 ) -> None:

@@ -29,10 +29,14 @@ async def test_39_a_poll_reply_acknowledges_each_job_that_is_over_in_it(jobs_her
         assert await due(jobs_here) == 0
 
 
-async def test_40_a_list_acknowledges_what_it_showed_whole_and_nothing_else(jobs_here: Jobs, tmp_path: Path) -> None:
+async def test_40_a_list_acknowledges_what_it_showed_whole_and_nothing_else(
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
+) -> None:
     async with agent(jobs_here, tmp_path, owner=OWNER, tools=("job",)) as ai:
-        await started(ai, "yes | head -c 100000")
-        await started(ai, "echo short")
+        await started(ai, f"{gate.wait}; yes | head -c 100000")
+        await started(ai, f"{gate.wait}; echo short")
+        gate.open()
+        gate.open()
         while await due(jobs_here) < 2:  # noqa: ASYNC110 - the row follows the end
             await anyio.sleep(0.01)
         # What was cut off is told all the same: here on the same answer.
@@ -43,9 +47,11 @@ async def test_40_a_list_acknowledges_what_it_showed_whole_and_nothing_else(jobs
 
 async def test_30_a_poll_reports_at_once_and_every_half_second(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
     heard: list[float] = []
+    said: list[str | None] = []
 
     async def report(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
         heard.append(progress)
+        said.append(message)
         if len(heard) == 3:
             gate.open()
 
@@ -55,3 +61,15 @@ async def test_30_a_poll_reports_at_once_and_every_half_second(jobs_here: Jobs, 
     assert heard[0] < 0.4
     assert 0.4 < heard[1] < 0.9
     assert len(heard) <= 4
+    assert said[0] == "waiting for bg_1; 0 s so far"
+    assert [round(passed, 1) for passed in heard] == heard
+
+
+async def test_059_a_client_that_comes_again_is_not_told_of_what_a_foreground_command_ended_with(
+    jobs_here: Jobs, tmp_path: Path
+) -> None:
+    for tool, tools, given in (("bash", "job", {"command": "exit 7"}), ("exec", "sessions", {"code": "1/0"})):
+        async with agent(jobs_here, tmp_path, owner=OWNER, tools=(tools,)) as ai:
+            assert (await ai.ask(tool, **given)).is_error
+        async with agent(jobs_here, tmp_path, owner=OWNER, tools=("core",)) as ai:
+            assert "notices" not in await ai.data("jobs", name="nothing")

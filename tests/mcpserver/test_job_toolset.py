@@ -35,14 +35,14 @@ async def settled(ai: Agent, *ids: str) -> list[dict[str, object]]:
 async def test_1_and_3_no_field_is_required_and_the_answer_is_one_text_with_details(ai: Agent) -> None:
     tools = {tool.name: tool for tool in (await ai.client.list_tools()).tools}
     assert set(tools) == {"job", "bash"}
-    assert set(tools["job"].input_schema["properties"]) == {"poll", "cancel", "list"}
+    assert set(tools["job"].input_schema["properties"]) == {"poll", "cancel", "list", "budget"}
     assert "required" not in tools["job"].input_schema
     assert len((await ai.ask("job")).content) == 1
 
 
 async def test_2_a_list_goes_with_nothing_else_and_cancels_nothing(ai: Agent, gate: Gate) -> None:
     job = await start(ai, gate.wait)
-    for more in ({"cancel": [job]}, {"poll": [job]}):
+    for more in ({"cancel": [job]}, {"poll": [job]}, {"poll": []}, {"cancel": []}):
         _, sentence = await ai.refusal("job", list=True, **more)
         assert sentence == "`list` cannot be combined with `poll` or `cancel`."
     assert (await ai.data("job", list=True))["jobs"][0]["status"] == "running"

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from bide.api import Outbox
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.model.notice import Message
+from bide.model.notice import Message, Told
 from bide.model.outboxforms import item_to_json
 
 ROOM = 2000
@@ -79,6 +79,8 @@ class Riding:
             # What this answer carries must not count as read with what the last one did.
             await written.wait()
             message = await self._outbox.pull(call.caller.owner, carrier=carrier, room=ROOM)
+            if answer.own in told.jobs:
+                self._outbox.told(Told(told.asker, {answer.own: told.jobs.pop(answer.own)}))
             self._outbox.told(told, carrier=carrier)
         if told.jobs or message.items:
             self._empty.discard(carrier)

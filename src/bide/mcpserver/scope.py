@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bide.api import Filter, Jobs
+from bide.mcpserver.foreground import Foreground
 from bide.model.errors import BadRequest, BideError, JobForgotten, JobNotFound, NotAllowed, SessionNotFound
 from bide.model.job import ID_PATTERN, Job
 from bide.model.owners import owner_of
@@ -76,6 +77,7 @@ class Own:
         self._jobs = jobs
         self.owner = owner
         self.arrivals = arrivals
+        self.foreground = arrivals.foreground
         self.reach = reach
 
     def may(self, job: Job) -> bool:
@@ -161,6 +163,7 @@ class Arrivals:
     def __init__(self) -> None:
         """Nothing has arrived."""
         self._event = anyio.Event()
+        self.foreground = Foreground()
         self.asked: set[str] = set()
         """Questions that this owner was told of: they end no wait a second time."""
 

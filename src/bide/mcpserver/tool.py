@@ -109,6 +109,8 @@ class Answer(Struct, frozen=True):
     is_error: bool = False
     aside: str = ""
     """What else is to be said, and is no part of it."""
+    own: str = ""
+    """The job that the call itself began and whose end this is: nobody is told of it again, not even after a lost connection."""
 
 
 def sendable(answer: Answer) -> Answer:

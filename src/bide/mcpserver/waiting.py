@@ -31,9 +31,11 @@ async def wait_reporting(
     *,
     often: bool = False,
     asks: bool = False,
+    called: Sequence[str] = (),
 ) -> Waited:
     """Wait, and report progress meanwhile; `often` begins at once and goes on every half second.
 
+    `called` is what the client knows the jobs by, if not by these ids.
     With `asks`, what a job asks is put to the client's user, and where that brings no answer it ends the wait, once.
     """
     known = await call.own.ids(ids)
@@ -43,7 +45,7 @@ async def wait_reporting(
             return await _asking(call, known, mode, until, longest)
         return await call.jobs.wait(known, mode=mode, until=until, timeout=longest)
 
-    return await reporting(call, ids, wait, often=often)
+    return await reporting(call, called or ids, wait, often=often)
 
 
 async def _asking(call: Call, ids: Sequence[str], mode: Mode, until: Until, longest: timedelta) -> Waited:
@@ -87,6 +89,6 @@ async def _report(call: Call, ids: Sequence[str], often: bool) -> None:  # noqa:
         if not often:
             await anyio.sleep(REPORT_SECONDS)
         passed = time.monotonic() - began
-        await call.progress(passed, f"waiting for {', '.join(ids[:3])}; {passed:.0f} s so far")
+        await call.progress(round(passed, 1), f"waiting for {', '.join(ids[:3])}; {passed:.0f} s so far")
         if often:
             await anyio.sleep(OFTEN_SECONDS)

@@ -14,8 +14,8 @@ NAMES = ("core", "job", "sessions", "process", "handles", "llm")
 
 def made(settings: Settings | None = None) -> dict[str, tuple[Tool, ...]]:
     """Every toolset by its name; what they remember is for as long as the daemon lives."""
+    job = JobTools(None if settings is None else settings.mcp.job)
     settings = settings or Settings()
-    job = JobTools(settings.mcp.job)
     return {
         "core": core.TOOLS,
         "job": (job.tool(), BashTool(job).tool()),

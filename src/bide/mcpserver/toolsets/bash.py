@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from bide.api import Filter
+from msgspec.structs import replace
+
+from bide.mcpserver import text
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.mcpserver.toolsets.job import JobTools, output_text
-from bide.mcpserver.toolsets.jobtext import error_text, label_of
+from bide.mcpserver.toolsets.job import JobTools
+from bide.mcpserver.toolsets.joboutput import BUDGET, output_text, room_of
+from bide.mcpserver.toolsets.jobtext import error_text, fenced, label_of
 from bide.model.errors import BadRequest, NameInUse
 from bide.model.job import Job
 from bide.model.limits import Limits
@@ -16,10 +19,13 @@ from bide.model.phase import Ended
 from bide.model.request import Request
 from bide.model.schema import Json, fields, flag, number
 from bide.model.schema import text as string
+from bide.model.units import show_duration
 from bide.model.waiting import Mode
 
 TIMEOUT = 300.0
 SHORTEST, LONGEST = 1.0, 3600.0
+SO_FAR = 500
+"""Tokens of output in the answer about a job that goes on in the background."""
 GRACE = 1.0
 """Seconds that `async: "auto"` waits before it puts a command into the background."""
 
@@ -39,7 +45,7 @@ class BashTool:
         hint = " With async true it becomes a background job at once; wait for it with job."
         return Tool(
             "bash",
-            f"Run a shell command.{hint if self._settings.async_enabled else ''}",
+            f"Run a shell command and answer with its output.{hint if self._settings.async_enabled else ''}",
             fields(
                 ("command",),
                 command=string(minLength=1),
@@ -49,6 +55,7 @@ class BashTool:
                 **({"async": asynchronous} if self._settings.async_enabled else {}),
                 id=string("what to call the job"),
                 pty=flag(),
+                budget=BUDGET,
             ),
             self.act,
             destructive=True,
@@ -58,21 +65,47 @@ class BashTool:
         """Run it; in the foreground up to the threshold."""
         seconds, notice = _timeout(given.get("timeout", TIMEOUT))
         wanted = given.get("async", False)
-        full = await self._running(call) >= self._most
+        full = len(await self._jobs.running(call)) >= self._most
         if wanted is True and full:
             detail = f"Background job limit reached ({self._most}). Wait for running jobs to finish or cancel one."
             raise BadRequest(detail=detail)
         job = await self._start(call, given, seconds)
+        if wanted is True:
+            return await self._started(call, job, given, notice)
         wait = self._wait(wanted, given, seconds, full=full)
-        if wait is None or wait > 0:
-            longest = call.longest if wait is None else min(wait, call.longest)
+        longest = call.longest if wait is None else min(wait, call.longest)
+        with call.own.foreground.following(job.id):
             waited = await call.jobs.wait([job.id], mode=Mode.ALL, timeout=timedelta(seconds=longest))
             job = waited.jobs[0]
-        if isinstance(job.phase, Ended) and wanted is not True:
-            return await _finished(call, job, notice)
-        said = f"Background job {job.name or job.id} started: {label_of(job.spec.command)}"
-        data: Json = {"async": {"state": "running", "jobId": job.name or job.id, "type": "bash"}}
-        return Answer("\n".join(filter(None, (said, notice))), data)
+            if isinstance(job.phase, Ended):
+                call.own.foreground.answered(job.id)
+                return await _finished(call, job, given, notice)
+        why = (
+            f"this client waits for {show_duration(longest * 1000)} at most"
+            if longest == call.longest
+            else f"it takes longer than {show_duration(longest * 1000)}"
+        )
+        return await self._started(call, job, given, notice, why)
+
+    async def _started(self, call: Call, job: Job, given: Json, notice: str, why: str = "") -> Answer:
+        """Tell of a job that goes on in the background: why, what it wrote so far, and the call that waits for it."""
+        name = job.name or job.id
+        said = [f"Background job {name} started: {label_of(job.spec.command)}"]
+        data: Json = {"async": {"state": "running", "jobId": name, "type": "bash"}}
+        if why:
+            said.append(f"It goes on in the background, since {why}.")
+            data["async"]["reason"] = why
+            output = await output_text(call, job, room_of(given.get("budget", SO_FAR)))
+            if output:
+                said += ["Output so far:", *fenced(output)]
+                data["output"] = output
+        if self._jobs.enabled:
+            call_, data["next"] = text.next_call("job", poll=[name])
+            said.append(f"{text.WAITING_IS_FREE} For its result: {call_}")
+        if notice:
+            said.append(notice)
+            data["notice"] = notice
+        return Answer("\n".join(said), data)
 
     def _wait(self, wanted: object, given: Json, seconds: float, *, full: bool) -> float | None:
         """How long to wait for the end before it is a background job; `None` for as long as the client can."""
@@ -84,10 +117,6 @@ class BashTool:
         if not self._settings.auto_background or given.get("pty") or full:
             return None
         return max(0.0, min(self._settings.auto_background_after.total_seconds(), room))
-
-    async def _running(self, call: Call) -> int:
-        page = await call.jobs.list(Filter(owner=call.caller.owner, phase="running"), limit=200)
-        return len(page.jobs)
 
     async def _start(self, call: Call, given: Json, seconds: float) -> Job:
         limits = Limits(timeout=timedelta(seconds=seconds)) if seconds else Limits()
@@ -106,7 +135,7 @@ class BashTool:
                 background=True,
             )
             try:
-                ran = await call.jobs.run(request)
+                ran = await call.jobs.run(replace(request, followed=given.get("async") is not True))
             except NameInUse:
                 continue
             call.own.arrivals.ring()
@@ -119,7 +148,7 @@ class BashTool:
         names = [word, *(f"{word}-{number}" for number in range(2, 200))]
         if not word:
             names = [f"bg_{number}" for number in range(1, 400)]
-        # What ended lately can still be asked for by its name.
+        # A background job that ended lately can still be asked for by its name.
         taken = {job.name for job in await self._jobs.retained(call)}
         return [name for name in names if name not in taken]
 
@@ -132,10 +161,16 @@ def _timeout(asked: float) -> tuple[float, str]:
     return clamped, notice
 
 
-async def _finished(call: Call, job: Job, notice: str) -> Answer:
-    text = await output_text(call, job)
+async def _finished(call: Call, job: Job, given: Json, notice: str) -> Answer:
+    output = await output_text(call, job, room_of(given.get("budget")))
     assert isinstance(job.phase, Ended)  # noqa: S101 - the caller looked
     failed = job.phase.end.exit_code != 0
-    said = error_text(job, text) if failed else text.rstrip("\n") or "(no output)"
-    data: Json = {"exitCode": job.phase.end.exit_code, "output": said, "jobId": job.name or job.id}
-    return Answer("\n".join(filter(None, (said, notice))), data, is_error=failed)
+    said = error_text(job, output) if failed else output.rstrip("\n") or "(no output)"
+    data: Json = {
+        "exitCode": job.phase.end.exit_code,
+        "output": said,
+        "jobId": (given.get("id") and job.name) or job.id,
+    }
+    if notice:
+        data["notice"] = notice
+    return Answer("\n".join(filter(None, (said, notice))), data, is_error=failed, own=job.id)

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 from bide.api import Filter
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.mcpserver.toolsets.jobtext import INLINE, PREVIEW, error_text, fenced, label_of
+from bide.mcpserver.toolsets.joboutput import BUDGET, FULL_OUTPUT, output_text, room_of
+from bide.mcpserver.toolsets.jobtext import error_text, fenced, label_of
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
-from bide.model.output import Stream
 from bide.model.phase import Ended, Reason, Running
 from bide.model.schema import Json, fields, flag, words
 from bide.model.until import Until
@@ -24,8 +24,8 @@ POLL_WAITS = {"5s": 5.0, "10s": 10.0, "30s": 30.0, "1m": 60.0, "5m": 300.0}
 DEFAULT_WAIT = 30.0
 SMART = (5.0, 10.0, 30.0, 60.0, 300.0)
 SMART_RESET = 60.0
-FULL_OUTPUT = "Full output: job://"
-"""What stands before where the rest of a long output is."""
+FALLBACK_MOST = 15
+"""How many background jobs may run at once where no settings say it."""
 
 
 class Ladder:
@@ -53,7 +53,7 @@ class JobTools:
 
     def __init__(self, settings: JobToolSettings | None = None) -> None:
         """Nobody has polled, nothing was cancelled."""
-        self.settings = settings or JobToolSettings()
+        self.settings = settings or JobToolSettings(most=FALLBACK_MOST)
         self._ladder = Ladder()
         self.cancelled: set[str] = set()
 
@@ -66,13 +66,14 @@ class JobTools:
         """`job` as clients see it."""
         return Tool(
             "job",
-            "Wait for or cancel background jobs. With no arguments waits for the first of your running jobs to finish. Results of the jobs in "
-            "the answer are complete; there is no need to call it in a loop.",
+            "Wait for or cancel background jobs. With no arguments waits for the first of your running background jobs to finish. Waiting costs "
+            "nothing; there is no need to call it in a loop.",
             fields(
                 (),
                 poll=words("ids to wait for"),
                 cancel=words("ids to cancel first"),
                 list=flag("only show all jobs; not with poll or cancel"),
+                budget=BUDGET,
             ),
             self.act,
             destructive=True,
@@ -86,33 +87,35 @@ class JobTools:
             return Answer("Async execution is disabled; no background jobs are available.", {"jobs": []})
         poll: list[str] | None = given.get("poll")
         cancel: list[str] = given.get("cancel", [])
+        room = given.get("budget")
         if given.get("list"):
-            if poll or cancel:
-                raise BadRequest(detail="`list` cannot be combined with `poll` or `cancel`.")
-            return await self._listed(call)
+            if "poll" in given or "cancel" in given:
+                raise BadRequest(detail="`list` cannot be combined with `poll` or `cancel`.", field="list")
+            return await self._listed(call, room)
         outcomes = [await self._cancel(call, id_) for id_ in cancel] if "cancel" in given else None
         if poll is None and cancel:
-            return await self._answer(call, await self._known(call, cancel), outcomes)
-        watched = await self._running(call) if poll is None else await self._known(call, poll)
+            return await self._answer(call, await self._known(call, cancel), outcomes, room)
+        watched = await self.running(call, "running", "queued") if poll is None else await self._known(call, poll)
         if not watched:
-            return await self._nothing(call, poll, cancel, outcomes)
-        return await self._answer(call, await self._first_to_settle(call, watched), outcomes)
+            return await self._nothing(call, poll, cancel, outcomes, room)
+        return await self._answer(call, await self._first_to_settle(call, watched), outcomes, room)
 
-    async def _listed(self, call: Call) -> Answer:
+    async def _listed(self, call: Call, budget: int | None) -> Answer:
         """All of them. Of what is not shown whole nobody was told."""
         jobs = await self.retained(call)
         with call.jobs.outbox.answering(call.caller.owner):
-            answer = await self._answer(call, jobs, None)
+            answer = await self._answer(call, jobs, None, budget)
         for job, row in zip(jobs, answer.data["jobs"], strict=True):
-            if row["status"] != "running" and FULL_OUTPUT not in row.get("resultText", "") + row.get("errorText", ""):
+            whole = budget != 0 and FULL_OUTPUT not in row.get("resultText", "") + row.get("errorText", "")
+            if row["status"] != "running" and whole:
                 await call.jobs.get(job.id)
         return answer
 
     async def _nothing(
-        self, call: Call, poll: list[str] | None, cancel: list[str], outcomes: list[Json] | None
+        self, call: Call, poll: list[str] | None, cancel: list[str], outcomes: list[Json] | None, budget: int | None
     ) -> Answer:
         if outcomes:
-            return await self._answer(call, await self._known(call, cancel), outcomes)
+            return await self._answer(call, await self._known(call, cancel), outcomes, budget)
         said = (
             f"No matching jobs found for IDs: {', '.join(poll)}" if poll else "No running background jobs to wait for."
         )
@@ -124,7 +127,8 @@ class JobTools:
         if not running:
             return watched
         timeout = timedelta(seconds=min(self.window(call.caller.owner, time.monotonic()), call.longest))
-        waited = await wait_reporting(call, [job.id for job in running], Mode.ANY, Until(), timeout, often=True)
+        ids, names = [job.id for job in running], [job.name or job.id for job in running]
+        waited = await wait_reporting(call, ids, Mode.ANY, Until(), timeout, often=True, called=names)
         self._ladder.returned(call.caller.owner, time.monotonic())
         now = {job.id: job for job in waited.jobs}
         return [now.get(job.id, job) for job in watched]
@@ -168,21 +172,23 @@ class JobTools:
                 found.setdefault(job.id, job)
         return list(found.values())
 
-    async def _running(self, call: Call) -> list[Job]:
+    async def running(self, call: Call, *phases: str) -> list[Job]:
+        """Return the background jobs in these phases; those that run if none is named."""
         found: list[Job] = []
-        for phase in ("running", "queued"):
+        for phase in phases or ("running",):
             page = await call.jobs.list(Filter(owner=call.caller.owner, phase=phase), limit=500)
-            found += page.jobs
+            found += [job for job in page.jobs if _is_background(call, job)]
         return found
 
     async def retained(self, call: Call) -> list[Job]:
-        """What runs, and what ended lately."""
+        """Background jobs: what runs, and what ended lately."""
         recent = Filter(owner=call.caller.owner, since=datetime.now(UTC) - timedelta(days=30))
         page = await call.jobs.list(recent, limit=500)
-        return [job for job in page.jobs if not _is_hidden(job)]
+        return [job for job in page.jobs if not _is_hidden(job) and _is_background(call, job)]
 
-    async def _answer(self, call: Call, jobs: Sequence[Job], outcomes: list[Json] | None) -> Answer:
-        rows = [await self.snapshot(call, job) for job in jobs]
+    async def _answer(self, call: Call, jobs: Sequence[Job], outcomes: list[Json] | None, budget: int | None) -> Answer:
+        room = room_of(budget, sum(self.status(job) != "running" for job in jobs))
+        rows = [await self.snapshot(call, job, room) for job in jobs]
         running = [row for row in rows if row["status"] == "running"]
         settled = [row for row in rows if row["status"] != "running"]
         parts: list[str] = []
@@ -202,7 +208,7 @@ class JobTools:
             data["useless"] = True
         return Answer("\n".join(parts).strip() or "No background jobs.", data)
 
-    async def snapshot(self, call: Call, job: Job) -> Json:
+    async def snapshot(self, call: Call, job: Job, room: int | None = None) -> Json:
         """A job in this vocabulary's words."""
         status = self.status(job)
         row: Json = {
@@ -213,7 +219,7 @@ class JobTools:
             "durationMs": _duration_ms(job),
         }
         if status != "running":
-            text = await output_text(call, job)
+            text = await output_text(call, job, room)
             if status == "completed":
                 row["resultText"] = text
             elif status == "failed":
@@ -223,20 +229,13 @@ class JobTools:
         return row
 
 
-async def output_text(call: Call, job: Job) -> str:
-    """What a job wrote: whole if it is short, else its beginning and where the rest is."""
-    parts: list[str] = []
-    for stream, word in ((Stream.OUT, "stdout"), (Stream.ERR, "stderr")):
-        found = await call.jobs.read(job.id, stream=stream, limit=4 * INLINE)
-        text = found.data.decode("utf-8", "replace")
-        if len(text) > INLINE or found.next < found.size:
-            text = (
-                f"{text[:PREVIEW]}\n[Output truncated. Showing first {PREVIEW:,} characters.]\n"
-                f"{FULL_OUTPUT}{job.id}/{word}"
-            )
-        if text:
-            parts.append(text)
-    return "".join(parts)
+def _is_background(call: Call, job: Job) -> bool:
+    """Whether no call answers with its end: it was put into the background, or its call left it there."""
+    if job.spec.kind == "task":
+        return True
+    if job.session and job.parent:
+        return False  # a part of the code that called `cmd`
+    return job.spec.background or call.own.foreground.has_left(job)
 
 
 def _is_hidden(job: Job) -> bool:

@@ -10,8 +10,6 @@ from bide.model.phase import Ended, Reason
 from bide.model.words import ended_how
 
 LABEL_MAX = 120
-INLINE = 12_000
-PREVIEW = 4_000
 
 
 def label_of(command: str) -> str:

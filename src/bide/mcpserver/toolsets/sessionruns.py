@@ -39,10 +39,13 @@ async def execute(call: Call, given: Json, shown_bytes: int) -> Answer:
     if background:
         return said({"jobId": job.id, "pid": sessionwords.pid(job), **kept})
     seconds = patience.deadline(call.caller.client, call.caller.patience)
-    job = await _waited(call, job, seconds)
-    if not isinstance(job.phase, Ended):
-        return said({**_going_on(job), **kept})
-    return _told({**await _result(call, job, shown_bytes), "jobId": job.id, **kept}, job)
+    with call.own.foreground.following(job.id):
+        job = await _waited(call, job, seconds)
+        if not isinstance(job.phase, Ended):
+            return said({**_going_on(job), **kept})
+        call.own.foreground.answered(job.id)
+        answer = _told({**await _result(call, job, shown_bytes), "jobId": job.id, **kept}, job)
+        return replace(answer, own=job.id)
 
 
 async def _session(call: Call, given: Json) -> str | None:
