@@ -12,6 +12,7 @@ from bide.agents.tasks import Channel, open_tasks
 from bide.api import Filter, Jobs
 from bide.mcpserver.toolsets.jobtext import label_of
 from bide.model.request import Request
+from bide.model.schema import Json
 
 TOOLSET = "job"
 
@@ -110,7 +111,8 @@ async def test_57_a_command_past_the_patience_says_why_it_goes_on_what_it_wrote_
 ) -> None:
     async with agent(jobs_here, tmp_path, tools=("job",), patience=0.5) as ai:
         answer = await ai.ask("bash", command=f"echo so far; {gate.wait}; echo done", timeout=9999)
-        text, data = text_of(answer), answer.structured_content or {}
+        text = text_of(answer)
+        data: Json = answer.structured_content or {}
         assert "It goes on in the background, since this client waits for 500ms at most." in text
         assert "Output so far:\n```\nso far\n```" in text
         assert 'For its result: job {"poll": ["bg_1"]}' in text

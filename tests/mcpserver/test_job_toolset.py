@@ -42,7 +42,8 @@ async def test_1_and_3_no_field_is_required_and_the_answer_is_one_text_with_deta
 
 async def test_2_a_list_goes_with_nothing_else_and_cancels_nothing(ai: Agent, gate: Gate) -> None:
     job = await start(ai, gate.wait)
-    for more in ({"cancel": [job]}, {"poll": [job]}, {"poll": []}, {"cancel": []}):
+    none: list[str] = []
+    for more in ({"cancel": [job]}, {"poll": [job]}, {"poll": none}, {"cancel": none}):
         _, sentence = await ai.refusal("job", list=True, **more)
         assert sentence == "`list` cannot be combined with `poll` or `cancel`."
     assert (await ai.data("job", list=True))["jobs"][0]["status"] == "running"
