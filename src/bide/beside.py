@@ -267,6 +267,13 @@ class Outbox(Protocol):
         """These arrived, and are never told again; how many were open."""
         ...
 
+    async def report(self, job: str, act: str, *, by: str, key: str) -> None:
+        """Tell the person, who is the consumer `user`, and all other consumers but its owner what was done to a job: `was sent SIGTERM`.
+
+        It is on record on return, once for each key.
+        """
+        ...
+
     async def carry(self, consumer: str, notices: Sequence[str], carrier: str) -> int:
         """These were handed over by this carrier, who does not know yet whether they arrived; how many were open."""
         ...

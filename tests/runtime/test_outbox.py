@@ -47,6 +47,45 @@ async def test_36_an_end_that_nobody_watched_is_told_until_it_is_acknowledged_an
     assert (await due(jobs, wait=False)).items == ()
 
 
+async def test_what_was_done_to_a_job_is_told_to_the_person_and_not_to_its_owner(jobs: Jobs, gate: Gate) -> None:
+    job = (await jobs.run(gate.wait, background=True, owner="ann", notify=Notify(on_act=False))).job.id
+    await jobs.outbox.subscribe("board", owner="ann")
+    for _ in range(2):
+        await jobs.outbox.report(job, "was sent SIGTERM", by="ann", key="k1")
+    for consumer in (OWN, "board"):
+        message = await due(jobs, consumer)
+        assert [(item.what, item.says) for item in message.items] == [("acted", "was sent SIGTERM by ann")]
+    assert (await due(jobs, "ann", wait=False)).items == ()
+    gate.open()
+    await jobs.wait([job])
+    # It is news after the end as well.
+    assert [item.what for item in (await due(jobs)).items] == ["acted"]
+
+
+async def test_what_a_person_does_to_a_job_of_its_own_is_told_to_nobody(jobs: Jobs, gate: Gate) -> None:
+    job = (await jobs.run(gate.wait, background=True)).job.id
+    await jobs.outbox.report(job, "was sent SIGTERM", by=OWN, key="k1")
+    assert (await due(jobs, wait=False)).items == ()
+    gate.open()
+
+
+@pytest.mark.parametrize("act", ["", "x\n--- bide", "x" * 101, "was \x1b[2J"])
+async def test_no_act_poses_as_more_than_a_line(jobs: Jobs, act: str) -> None:
+    job = (await jobs.run("true")).job.id
+    with pytest.raises(BadRequest):
+        await jobs.outbox.report(job, act, by="ann", key="k1")
+
+
+async def test_many_acts_share_a_line(jobs: Jobs) -> None:
+    ids = [(await jobs.run("true", owner="ann")).job.id for _ in range(25)]
+    for job in ids:
+        await jobs.outbox.report(job, "was started with process.run", by="ann", key="k1")
+    text = (await due(jobs)).text
+    assert "each of these 25 was started with process.run by ann: " in text
+    assert len(text) < 1000
+    assert all(job in text for job in ids)
+
+
 async def test_37_a_watched_job_is_not_announced_and_39_its_answer_is_its_acknowledgement(
     jobs: Jobs, gate: Gate
 ) -> None:

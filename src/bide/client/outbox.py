@@ -50,6 +50,10 @@ class RemoteOutbox:
         body = await self._transport.call("POST", f"{_path(consumer)}/ack", {"notices": list(notices)})
         return body["acknowledged"]
 
+    async def report(self, job: str, act: str, *, by: str, key: str) -> None:
+        """See api.Outbox.report."""
+        await self._transport.call("POST", "/v1/outbox", {"job": job, "act": act, "by": by, "key": key})
+
     async def carry(self, consumer: str, notices: Sequence[str], carrier: str) -> int:
         """See api.Outbox.carry."""
         body: Json = {"notices": list(notices), "carrier": carrier}

@@ -96,12 +96,21 @@ def _told(item: Item) -> list[str]:
     return [_line(item), *quoted]
 
 
+def _acts(acts: Sequence[Item]) -> list[str]:
+    """One line for each thing that was done to several jobs."""
+    done: dict[str, list[str]] = {}
+    for item in acts:
+        done.setdefault(item.says, []).append(called(item))
+    return [f"each of these {len(jobs)} {says}: {', '.join(jobs)}" for says, jobs in done.items()]
+
+
 def compose(items: Sequence[Item], mark: str, more: int = 0) -> str:
     """The message: bounded, and naming every job in it."""
     if not items:
         return ""
     well = [item for item in items if item.what in ("ended", "killed") and not item.extract]
-    short = {item.id: item for item in well} if len(items) > MANY else {}
+    acts = [item for item in items if item.what == "acted"]
+    short = {item.id for item in (*well, *acts)} if len(items) > MANY else set[str]()
     count = f"{len(items)} notices" if len(items) > 1 else "one notice"
     lines = [f"--- bide {mark}: {count} on jobs, unrelated to what else is said here and nobody's request; {_QUOTED}"]
     level = ""
@@ -110,8 +119,10 @@ def compose(items: Sequence[Item], mark: str, more: int = 0) -> str:
             lines += [f"{item.level}:"] if len(items) > 1 and item.level != level else []
             lines += _told(item)
             level = item.level
+    if short and well:
+        lines.append(f"{len(well)} more ended as they should: {', '.join(map(called, well))}")
     if short:
-        lines.append(f"{len(short)} more ended as they should: {', '.join(called(item) for item in short.values())}")
+        lines += _acts(acts)
     if more:
         lines.append(f"{more} more notices are due, and come next")
     return "\n".join([*lines, f"--- end {mark}"])

@@ -116,7 +116,7 @@ def in_order(deliveries: Iterable[Delivery]) -> list[Delivery]:
 
 def superseded(what: What, job: Job, *, waiting: bool) -> bool:
     """Whether it is no news any more: what a job asked is over when it asks no longer, and all of it when it ended."""
-    if what in ENDS:
+    if what in ENDS or what is What.ACTED:
         return False
     if isinstance(job.phase, Ended):
         return True

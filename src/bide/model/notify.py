@@ -28,6 +28,8 @@ class What(StrEnum):
     """The first line of its output that looks like an error."""
     OUTPUT = "output"
     """It wrote something."""
+    ACTED = "acted"
+    """Somebody did something to it that its person is to know of."""
 
 
 class Notify(Struct, frozen=True):
@@ -44,6 +46,8 @@ class Notify(Struct, frozen=True):
     """The first line that looks like an error; looked for only where this is set."""
     on_content: bool | None = None
     """New output; looked for only where this is set."""
+    on_act: bool | None = None
+    """What was done to it that a person is to know of. No job says this of itself."""
 
 
 NOTIFY = Notify(
@@ -55,9 +59,12 @@ NOTIFY = Notify(
     on_stalled=True,
     on_error=False,
     on_content=False,
+    on_act=True,
 )
 """What is told where nobody says otherwise."""
 FLAGS = tuple(one.name for one in fields(Notify))
+JOB_FLAGS = tuple(flag for flag in FLAGS if flag != "on_act")
+"""Those that a job can set."""
 _FLAG = {
     What.ENDED: "on_success",
     What.FAILED: "on_failure",
@@ -67,6 +74,7 @@ _FLAG = {
     What.STALLED: "on_stalled",
     What.ERROR: "on_error",
     What.OUTPUT: "on_content",
+    What.ACTED: "on_act",
 }
 
 

@@ -35,6 +35,7 @@ class SinkSettings(Struct, frozen=True):
     on_stalled: bool | None = None
     on_error: bool | None = None
     on_content: bool | None = None
+    on_act: bool | None = None
 
     @property
     def notify(self) -> Notify:
@@ -53,6 +54,7 @@ class OutboxSettings(Struct, frozen=True):
     on_stalled: bool = True
     on_error: bool = False
     on_content: bool = False
+    on_act: bool = True
     stalled_after: timedelta = timedelta(minutes=10)
     """A job that wrote nothing for this long is stalled; with '0s' none ever is."""
     sinks: Mapping[str, SinkSettings] = field(default_factory=dict[str, SinkSettings])

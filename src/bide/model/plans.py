@@ -9,7 +9,7 @@ from bide.model import fields
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
 from bide.model.limits import Limits, OnOutputCap
-from bide.model.notify import FLAGS, Notify
+from bide.model.notify import JOB_FLAGS, Notify
 from bide.model.service import Port, Restart, Service
 from bide.model.times import from_ms, from_stamp, ms, stamp
 from bide.model.turn import Turn
@@ -215,10 +215,10 @@ def notify_to_json(notify: Notify) -> Json:
     """What to tell of a job; what is as configured is left out."""
     if notify == _AS_CONFIGURED:
         return {}
-    return {flag: value for flag in FLAGS if (value := getattr(notify, flag)) is not None}
+    return {flag: value for flag in JOB_FLAGS if (value := getattr(notify, flag)) is not None}
 
 
-_NOTIFY: dict[str, fields.Kind] = dict.fromkeys(FLAGS, fields.is_flag)
+_NOTIFY: dict[str, fields.Kind] = dict.fromkeys(JOB_FLAGS, fields.is_flag)
 
 
 def notify_from_json(body: Json) -> Notify:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from bide.model.job import Job
+from bide.model.job import DEFAULT_OWNER, Job
 from bide.model.notice import Notice, notice_of_end
 from bide.model.notify import Notify, What, is_wanted
 from bide.model.outboxsettings import OutboxSettings, SinkSettings
@@ -59,6 +59,11 @@ class Consumers:
         others = {**self.asked, **self.sinks}
         return list(dict.fromkeys([job.owner, *(name for name, whose in others.items() if whose in (None, job.owner))]))
 
+    def of_act(self, job: Job) -> list[str]:
+        """Whom to tell what was done to this job: the person and others, but not its owner, who knows."""
+        told = self.of(job)
+        return [name for name in dict.fromkeys((DEFAULT_OWNER, *told)) if name != job.owner] if told else []
+
     def _is_part(self, job: Job) -> bool:
         """Whether it is a command that a piece of code runs and waits for."""
         parent = None if job.parent is None or job.spec.background else self._keeping.table.live.get(job.parent)
@@ -69,6 +74,13 @@ class Consumers:
         told = self.of(job)
         return [(notice_of_end(job), told)] if told else ()
 
+    async def record_act(self, job: Job, notice: Notice) -> None:
+        """Have it told what was done to a job; it is on record on return."""
+        told = self.of_act(job)
+        if told:
+            await self._keeping.hub.settled(self._keeping.store.outbox.record([(notice, told)]))
+            self._keeping.events.ring()
+
     def record(self, job: Job, notice: Notice) -> None:
         """Have something told."""
         told = self.of(job)
@@ -77,8 +89,12 @@ class Consumers:
             future.add_done_callback(lambda _: self._keeping.hub.call_soon(self._keeping.events.ring))
 
     def wants(self, consumer: str, what: What, job: Job) -> bool:
-        """Whether a consumer wants to be told this of a job: the job decides, then the sink, then the settings."""
-        return is_wanted(what, (job.spec.notify, self._of_sinks.get(consumer, _SILENT), self._said))
+        """Whether a consumer wants to be told this of a job: the job decides, then the sink, then the settings.
+
+        No job decides on what was done to it: whoever did that may have made the job.
+        """
+        own = _SILENT if what is What.ACTED else job.spec.notify
+        return is_wanted(what, (own, self._of_sinks.get(consumer, _SILENT), self._said))
 
     def anybody_wants(self, job: Job, *whats: What) -> bool:
         """Whether any of it is worth looking for."""

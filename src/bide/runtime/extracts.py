@@ -56,8 +56,8 @@ class Known:
 
 def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> Item:
     """The notice in words, with an extract of at most so many characters."""
-    body = known.body
-    over = isinstance(job.phase, Ended)
+    over = isinstance(job.phase, Ended) and notice.what is not What.ACTED
+    body = known.body if over else {}
     # A question is put, not written; and of one that is ready or silent nothing is shown.
     shown = notice.what in _SHOWS or (notice.what is What.WAITING and not notice.detail)
     said = _answer(core, job) if over and room > 0 else b""
@@ -95,6 +95,7 @@ def _says(core: Core, notice: Notice, body: dict[str, object]) -> str:
     return {
         What.WAITING: "waits for input",
         What.READY: "is ready",
+        What.ACTED: notice.detail,
         What.ERROR: "wrote a line that looks like an error, and goes on",
         What.OUTPUT: "wrote more",
     }[notice.what]
@@ -119,7 +120,7 @@ def _extract(core: Core, job: Job, notice: Notice, room: int) -> tuple[str, byte
     """Some of what it wrote, or asks; and out of what that was taken."""
     if room <= 0:
         return "", b""
-    if notice.what in (What.ERROR, What.READY, What.STALLED):
+    if notice.what in (What.ERROR, What.READY, What.STALLED, What.ACTED):
         return clean_line(notice.detail)[:room] if notice.what is What.ERROR else "", b""
     if notice.what is What.WAITING:
         return clean_line(_asked(core, job, notice))[:room], b""

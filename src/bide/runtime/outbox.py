@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
@@ -15,9 +16,9 @@ from msgspec.structs import replace
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.news import compose
-from bide.model.notice import Delivery, Item, Level, Message, Outlook, State, Told, in_order, superseded
+from bide.model.notice import Delivery, Item, Level, Message, Outlook, State, Told, in_order, notice, superseded
 from bide.model.notify import What
-from bide.model.request import check_owner
+from bide.model.request import KEY_MAX, check_owner
 from bide.runtime.consumers import SINK, Consumers
 from bide.runtime.core import Core, now
 from bide.runtime.extracts import Known, told_of
@@ -29,6 +30,8 @@ LIMIT = 250
 ROOM = 4000
 """How many characters of output one message has at most."""
 _LOOK_AT = 2000
+_ACT = re.compile(r"[A-Za-z][\w .()]{0,99}", re.ASCII)
+"""No act can pose as more than one line of ours."""
 
 
 class _Wanted(Struct, frozen=True):
@@ -117,11 +120,16 @@ class LocalOutbox:
             job = self._job(one)
             if job is None or self._is_stale(one, job) or not self.consumers.wants(consumer, one.notice.what, job):
                 dropped.append(one.notice.id)
-            elif not self.core.watches.is_watched(job.id) or self._is_told_all(consumer):
+            elif self._is_for(consumer, one, job):
                 fitting.append((one, job))
         if dropped:
             self.core.store.outbox.settle(consumer, dropped, State.DROPPED)
         return fitting
+
+    def _is_for(self, consumer: str, one: Delivery, job: Job) -> bool:
+        """Whether to tell it at this moment: what its owner watches is told to few others, but what was done to it is."""
+        watched = self.core.watches.is_watched(job.id) and one.notice.what is not What.ACTED
+        return not watched or self._is_told_all(consumer)
 
     def _is_told_all(self, consumer: str) -> bool:
         sink = self.consumers.settings.sinks.get(consumer.removeprefix(SINK)) if consumer.startswith(SINK) else None
@@ -163,6 +171,17 @@ class LocalOutbox:
     async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:
         """See api.Outbox.acknowledge."""
         return await self.core.hub.settled(self.core.store.outbox.settle(check_owner(consumer), notices))
+
+    @with_sound_store
+    async def report(self, job: str, act: str, *, by: str, key: str) -> None:
+        """See api.Outbox.report."""
+        if not _ACT.fullmatch(act) or not 0 < len(key) <= KEY_MAX:
+            raise BadRequest(
+                detail=f"an act is up to 100 letters, digits, spaces and _ . ( ), and has a key of 1 to {KEY_MAX}"
+            )
+        found = self.core.find(job)
+        said = notice(found, What.ACTED, now(), place=key, detail=f"{act} by {check_owner(by)}")
+        await self.consumers.record_act(found, said)
 
     @with_sound_store
     async def carry(self, consumer: str, notices: Sequence[str], carrier: str) -> int:

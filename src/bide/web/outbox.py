@@ -58,6 +58,18 @@ async def acknowledge(outbox: Outbox, request: HttpRequest, reply: Reply, consum
     await reply.json({"acknowledged": await outbox.acknowledge(consumer, body["notices"])})
 
 
+_REPORT: dict[str, fields.Kind] = dict.fromkeys(("job", "act", "by", "key"), fields.is_text)
+
+
+async def report(outbox: Outbox, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`POST /v1/outbox`."""
+    body = fields.given(request.json(), _REPORT, "'report'")
+    if len(body) < len(_REPORT):
+        raise BadRequest(detail=f"'report' needs {', '.join(repr(key) for key in _REPORT if key not in body)}")
+    await outbox.report(body.pop("job"), body.pop("act"), **body)
+    await reply.json({})
+
+
 async def carry(outbox: Outbox, request: HttpRequest, reply: Reply, consumer: str) -> None:
     """`POST /v1/outbox/{consumer}/carry`."""
     body = fields.given(request.json(), {"notices": fields.is_words, "carrier": fields.is_text}, "'carry'")
@@ -89,6 +101,7 @@ async def release(outbox: Outbox, _: HttpRequest, reply: Reply, carrier: str) ->
 
 ROUTES: dict[tuple[str, str], Callable[[Outbox, HttpRequest, Reply, str], Awaitable[None]]] = {
     ("GET", "v1/outbox"): show,
+    ("POST", "v1/outbox"): report,
     ("POST", "v1/outbox/*"): subscribe,
     ("DELETE", "v1/outbox/*"): unsubscribe,
     ("POST", "v1/outbox/*/pull"): pull,

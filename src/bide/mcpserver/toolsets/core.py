@@ -11,7 +11,7 @@ from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import asking, place, runs
 from bide.model.job import Job
 from bide.model.messages import descendants_to_json, job_to_json
-from bide.model.notify import FLAGS
+from bide.model.notify import JOB_FLAGS
 from bide.model.output import Stream
 from bide.model.phase import Ended
 from bide.model.schema import Json, fields, flag, number, whole, words
@@ -31,7 +31,7 @@ _UNTIL = {
 }
 _NOTIFY = {
     "type": "object",
-    "description": f"of what to be told unasked: {', '.join(FLAGS)}",
+    "description": f"of what to be told unasked: {', '.join(JOB_FLAGS)}",
     "additionalProperties": {"type": "boolean"},
 }
 _BUDGET = whole("tokens of output to show (default 2000)", minimum=0, maximum=50_000)

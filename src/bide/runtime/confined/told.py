@@ -38,6 +38,11 @@ class ConfinedOutbox(Part):
         await self._check(consumer)
         return await self._jobs.outbox.acknowledge(consumer, notices)
 
+    async def report(self, job: str, act: str, *, by: str, key: str) -> None:
+        """See beside.Outbox.report."""
+        del by
+        await self._jobs.outbox.report(self._rights.own(job).id, act, by=self._rights.owner, key=key)
+
     async def carry(self, consumer: str, notices: Sequence[str], carrier: str) -> int:
         """See beside.Outbox.carry."""
         await self._check(consumer)

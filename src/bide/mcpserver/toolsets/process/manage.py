@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from bide.api import Filter, Killed
 from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.errors import Failure
+from bide.mcpserver.toolsets.process.notifying import report
 from bide.mcpserver.toolsets.process.words import entry, noted, state_of, told
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.job import Job
@@ -77,9 +78,11 @@ async def kill(call: Call, given: Json) -> Answer:
         raise Failure("ProcessAlreadyExited", f"Its state is {state_of(job)!r}.", process_id=job.id)
     signal: str = given.get("signal", "SIGTERM")
     after = int(given.get("force_after", FORCE_AFTER)) if signal == "SIGTERM" else 0
+    notes = await report(call, job.id, f"was sent {signal} with process.kill")
     data = outcome(await _signalled(call, job, SIGNALS[signal], after), signal, after)
     if alive:
-        data = noted(data, [f"{len(alive)} processes that outlived it were ended."])
+        notes.append(f"{len(alive)} processes that outlived it were ended.")
+    data = noted(data, notes)
     return Answer(told(data, call.mark), data)
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.environment import protected
 from bide.mcpserver.toolsets.process.errors import Failure, error_data, error_text, shown
+from bide.mcpserver.toolsets.process.notifying import report
 from bide.mcpserver.toolsets.process.output import summary
 from bide.mcpserver.toolsets.process.words import (
     duration_ms,
@@ -139,7 +140,8 @@ async def run(call: Call, given: Json, allowed: ProcessSettings) -> Answer:
     )
     ran = await call.jobs.run(replace(request, followed=not background))
     call.own.arrivals.ring()
-    job, notes = ran.job, [*chosen.notes, *_unenforced(ran.job, given)]
+    job = ran.job
+    notes = [*chosen.notes, *_unenforced(job, given), *await report(call, job.id, "was started with process.run")]
     if feed:
         # It may end without having read any of it, or have had it before the daemon was restarted.
         with suppress(JobEnded, NoStdin):
