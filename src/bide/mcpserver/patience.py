@@ -15,6 +15,11 @@ _KNOWN: dict[str, float] = {
 """What was measured: Codex ends a call at 300 s whatever is reported meanwhile; the others were seen to wait for longer."""
 
 
+def is_known(client: str) -> bool:
+    """Return whether this client hands answers to a model, as was seen."""
+    return client in _KNOWN
+
+
 def longest(client: str, configured: float | None = None) -> float:
     """Seconds that one call of this client may take."""
     return configured if configured is not None else _KNOWN.get(client, AWAIT)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable
 from datetime import timedelta
 
 from bide.api import Filter
 from bide.mcpserver.tool import Answer, Call
-from bide.mcpserver.toolsets import pieces, sessionwords
+from bide.mcpserver.toolsets import pieces, sessionoutput, sessionwords
 from bide.mcpserver.toolsets.positions import Place, Positions
 from bide.mcpserver.toolsets.sessionwords import refusal, said
 from bide.model.errors import BadRequest, JobForgotten, JobNotFound, SessionNotFound
@@ -126,14 +127,26 @@ def _fits(job: Job, wanted: Json) -> bool:
 
 async def output(call: Call, job: Job, given: Json, positions: Positions, shown_bytes: int) -> Answer:
     """What a job wrote: the end of it, or what is newer than a place, and the place after it."""
+    rooms = sessionoutput.rooms(call, given)
+    most = shown_bytes if rooms.data is None else min(rooms.data, shown_bytes)
+    data = await _piece(call, job, given, positions, most)
+    if len(data["stdout"]) + len(data["stderr"]) <= rooms.text:
+        return said(data)
+    # The text has another piece, with its own place after it: whoever reads one of the two goes on from there.
+    text = await _piece(call, job, given, positions, max(rooms.text // 2, 4))
+    return Answer(json.dumps(text, ensure_ascii=False), data if rooms.data is None else text)
+
+
+async def _piece(call: Call, job: Job, given: Json, positions: Positions, most: int) -> Json:
+    """Return at most so many bytes of each stream, with the place after them."""
     streams = {"stdout": Stream.OUT, "stderr": Stream.ERR}
     place, certain = _begin(job, given, positions)
     found: dict[str, pieces.Piece] = {}
     for word, stream in streams.items():
         if place is None:
-            found[word] = await pieces.whole(call.jobs, job.id, stream, shown_bytes)
+            found[word] = await pieces.whole(call.jobs, job.id, stream, most)
         else:
-            found[word] = await pieces.newer(call.jobs, job.id, stream, place[list(streams).index(word)], shown_bytes)
+            found[word] = await pieces.newer(call.jobs, job.id, stream, place[list(streams).index(word)], most)
     ends = (found["stdout"].next, found["stderr"].next)
     data: Json = {
         **{word: piece.text for word, piece in found.items()},
@@ -149,7 +162,7 @@ async def output(call: Call, job: Job, given: Json, positions: Positions, shown_
         "error": sessionwords.error(job),
         "note": "" if certain else _UNCERTAIN,
     }
-    return said(data | {key: value for key, value in more.items() if value})
+    return data | {key: value for key, value in more.items() if value}
 
 
 _UNCERTAIN = (

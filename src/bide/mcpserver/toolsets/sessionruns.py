@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bide.mcpserver import patience, text
 from bide.mcpserver.tool import Answer, Call
-from bide.mcpserver.toolsets import pieces, sessionwords
+from bide.mcpserver.toolsets import pieces, sessionoutput, sessionwords
 from bide.mcpserver.toolsets.sessionwords import refusal, said
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.errors import BadRequest, SessionNotFound
@@ -44,8 +44,8 @@ async def execute(call: Call, given: Json, shown_bytes: int) -> Answer:
         if not isinstance(job.phase, Ended):
             return said({**_going_on(job), **kept})
         call.own.foreground.answered(job.id)
-        answer = _told({**await _result(call, job, shown_bytes), "jobId": job.id, **kept}, job)
-        return replace(answer, own=job.id)
+        data = {**await _result(call, job, shown_bytes), "jobId": job.id, **kept}
+        return replace(await _told(call, job, data, given), own=job.id)
 
 
 async def _session(call: Call, given: Json) -> str | None:
@@ -87,7 +87,7 @@ async def wait(call: Call, job: Job, given: Json, shown_bytes: int) -> Answer:
     job = await _waited(call, job, seconds)
     if isinstance(job.phase, Ended):
         result = await _result(call, job, shown_bytes)
-        return _told({**result, "duration": sessionwords.duration(job)}, job)
+        return await _told(call, job, {**result, "duration": sessionwords.duration(job)}, given)
     if seconds > call.longest:
         return said(_going_on(job))
     sentence = f"Timeout waiting for job {job.id}; it goes on, so wait again or read what it wrote with getJobOutput"
@@ -123,8 +123,9 @@ async def _result(call: Call, job: Job, shown_bytes: int) -> Json:
         data["truncated"] = {"stdout": out.missing > 0, "stderr": err.missing > 0}
     if why := sessionwords.error(job):
         data["error"] = why
-    return data
+    return {**data, **await sessionoutput.notes(call, job, out, err)}
 
 
-def _told(data: Json, job: Job) -> Answer:
-    return said(data, is_error=sessionwords.status(job) == "failed")
+async def _told(call: Call, job: Job, data: Json, given: Json) -> Answer:
+    failed = sessionwords.status(job) == "failed"
+    return await sessionoutput.told(call, job, data, given, is_error=failed)

@@ -12,6 +12,7 @@ from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.tool import refusal as refused
 from bide.mcpserver.toolsets import place, sessionjobs, sessionruns
 from bide.mcpserver.toolsets.positions import Positions
+from bide.mcpserver.toolsets.sessionoutput import BUDGET
 from bide.mcpserver.toolsets.sessionwords import refusal, said, session_record
 from bide.model.errors import BideError, JobForgotten, JobNotFound, SessionNotFound
 from bide.model.schema import Json, fields, flag, number, whole, words
@@ -96,6 +97,7 @@ class SessionTools:
                     env={**_ENV, "description": "for this run only"},
                     language=string("default python", enum=["python", "shell"]),
                     create=flag("open the session if it is not, and keep it"),
+                    budget=BUDGET,
                 ),
                 self._exec,
                 destructive=True,
@@ -115,6 +117,7 @@ class SessionTools:
                     **job,
                     since=whole("bytes: an 'offset' of an earlier answer", minimum=0),
                     offsets=fields((), stdout=whole(minimum=0), stderr=whole(minimum=0)),
+                    budget=BUDGET,
                 ),
                 self._output,
                 reads_only=True,
@@ -129,7 +132,12 @@ class SessionTools:
             _tool(
                 "waitJob",
                 "Wait for a job's result. Costs nothing while it waits; better than to poll getJobOutput.",
-                fields(("jobId",), **job, timeout=number("milliseconds (default 120000)", minimum=0, maximum=_MS_MAX)),
+                fields(
+                    ("jobId",),
+                    **job,
+                    timeout=number("milliseconds (default 120000)", minimum=0, maximum=_MS_MAX),
+                    budget=BUDGET,
+                ),
                 self._wait,
                 reads_only=True,
             ),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from typing import cast
 
 from bide.mcpserver.tool import Answer
 from bide.model.job import Job
@@ -16,6 +17,11 @@ from bide.model.times import ms, stamp
 from bide.model.words import ended_how
 
 PREVIEW = 100
+_VALUE = 2_000
+"""Characters of a variable that a session is shown with."""
+_ROOM = 8_000
+"""Characters of all of them."""
+_NAMES = 100
 NO_EXIT_CODE = -1
 """Said of what did not end by itself, so that it never reads as success."""
 
@@ -107,20 +113,60 @@ def is_background(job: Job) -> bool:
 
 
 def session_record(session: Session) -> Json:
-    """A session, with its newest jobs by id and by pid."""
+    """A session, with its newest jobs by id and by pid; of large variables only the names."""
+    env, vars_ = _small(session.env), _small(session.vars)
     data: Json = {
         "id": session.id,
         "cwd": session.cwd,
-        "env": dict(session.env),
-        "vars": dict(session.vars),
+        "env": env,
+        "vars": vars_,
         "createdAt": stamp(session.created_at),
         "lastActivityAt": stamp(session.last_active_at),
         "jobs": [job.id for job in session.jobs],
         "jobsByPid": _by_pid(session),
         "jobSequence": session.seq,
     }
-    more = {"unset": list(session.unset), "running": session.running, "note": session.note}
+    large = [name for name in session.env if name not in env]
+    more = {
+        "unset": list(session.unset),
+        "running": session.running,
+        "note": session.note,
+        "largeEnv": large[:_NAMES],
+        "largeVars": [name for name in session.vars if name not in vars_][:_NAMES],
+    }
     return data | {key: value for key, value in more.items() if value}
+
+
+def _small(held: Mapping[str, object]) -> Json:
+    """Return the variables that a list has room for, the smallest first."""
+    costs = {name: _cost(value, _VALUE) for name, value in held.items()}
+    kept: set[str] = set()
+    room = _ROOM
+    for name in sorted(costs, key=lambda name: costs[name]):
+        room -= len(name) + costs[name]
+        if costs[name] > _VALUE or room < 0:
+            break
+        kept.add(name)
+    return {name: value for name, value in held.items() if name in kept}
+
+
+def _cost(value: object, most: int) -> int:
+    """Return about how many characters a value takes; past `most` it is not looked at to its end."""
+    if isinstance(value, str):
+        return len(value) + 2
+    inner: Iterable[tuple[object, object]]
+    if isinstance(value, dict):
+        inner = cast("Json", value).items()
+    elif isinstance(value, list | tuple):
+        inner = enumerate(cast("list[object]", value))
+    else:
+        return 8
+    cost = 2
+    for key, one in inner:
+        cost += len(str(key)) + _cost(one, most - cost) + 2
+        if cost > most:
+            break
+    return cost
 
 
 def _by_pid(session: Session) -> Mapping[str, str]:
