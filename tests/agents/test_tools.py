@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.agents.desk import STATEFUL, shell
+from tests.agents.desk import STATEFUL, awaiting, said, shell
 
 from bide import BideError
-from bide.agents import Context, Spawn, Tool, Tools
+from bide.agents import Call, Context, Spawn, Tool, Tools, ToolSettings, coordinate
+from bide.api import Jobs
 from bide.model.arguments import fault
 
 _TOML = """
@@ -151,3 +152,10 @@ async def test_a_decorated_coroutine_is_a_tool_of_its_name() -> None:
     found = tools.get("add")
     assert found is not None
     assert found.work is add
+
+
+async def test_109_a_command_in_a_terminal_has_the_size_that_its_screen_is_drawn_in(local: Jobs) -> None:
+    tty = Tool("tty", "A terminal.", ToolSettings("stty size", pty=True), spawn=STATEFUL)
+    async with coordinate(local, Tools(tty)) as desk:
+        _, awaited = await said(desk, Call("1", "tty", {"action": "spawn", "id": "t"}), awaiting(all=["t"]))
+    assert awaited["completed"][0]["result"] == "24 80"

@@ -29,7 +29,8 @@ def settings(**handles: Any) -> Settings:
 
 
 async def spawn(ai: Agent, tool: str, id_: str, **given: object) -> None:
-    assert await ai.data(tool, action="spawn", id=id_, **given) == {"id": id_, "state": "running"}
+    data = await ai.data(tool, action="spawn", id=id_, **given)
+    assert data == {"id": id_, "state": "running"}, data
 
 
 async def stopped(ai: Agent, id_: str) -> dict[str, Any]:

@@ -43,6 +43,19 @@ async def test_either_form_refuses_in_the_words_of_the_handles(ai: Agent) -> Non
     assert await ai.refusal("await", jobs=["x"]) == ("job_not_found", "Handle `x` not found")
 
 
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"all": ["x"], "until": {"port": 1}}, "'until' does not go with the other fields; give 'any', 'all'"),
+        ({"jobs": ["x"], "timeout_secs": 1}, "'timeout_secs' does not go with the other fields; give 'any', 'all'"),
+        ({"jobs": []}, "At least one handle ID required"),
+    ],
+)
+async def test_the_forms_are_not_mixed(ai: Agent, given: dict[str, object], sentence: str) -> None:
+    _, said = await ai.refusal("await", **given)
+    assert said.startswith(sentence)
+
+
 async def test_a_job_of_the_core_is_a_handle_and_a_handle_is_a_job(ai: Agent, gate: Gate) -> None:
     job = (await ai.data("run", command=f"echo first; {gate.wait}", name="build", background=True))["job"]
     for ref in (job, "build"):

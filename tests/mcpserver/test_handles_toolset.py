@@ -84,7 +84,16 @@ async def test_101_a_schema_per_action_is_shown_where_the_operator_says_that_mod
         ["action", "id"],
         ["command"],
     ]
-    assert tools["await"]["anyOf"] == [{"required": [key]} for key in ("any", "all", "jobs")]
+    assert tools["await"]["anyOf"] == [{"required": [key]} for key in ("any", "all")]
+
+
+async def test_101_the_flat_schema_says_what_each_action_needs(ai: Agent) -> None:
+    tools = {tool.name: tool.input_schema["properties"] for tool in (await ai.client.list_tools()).tools}
+    needed = (
+        "needs, for spawn: id, command; fetch: id; apply: id, input; abort: id. Left out, the call runs to completion"
+    )
+    assert tools["shell"]["action"]["description"] == f"{needed} (needs command)"
+    assert tools["terminal"]["action"]["description"] == needed.replace("id, command", "id")
 
 
 async def test_101_by_default_no_schema_has_what_models_services_refuse_at_its_top(ai: Agent) -> None:
@@ -233,3 +242,13 @@ async def test_handles_of_others_are_not_found(jobs_here: Jobs, tmp_path: Path, 
         assert (await stopped(bob, "mine"))["result"] == "bob\n"
         gate.open()
         assert (await stopped(alice, "mine"))["result"] == ""
+
+
+async def test_260_a_forgotten_handle_says_that_it_was_forgotten(ai: Agent, jobs_here: Jobs) -> None:
+    await spawn(ai, "shell", "old", command="true")
+    await stopped(ai, "old")
+    (job,) = (await jobs_here.list()).jobs
+    await jobs_here.forget(job.id)
+    code, sentence = await ai.refusal("await", all=[job.id])
+    assert code == "job_forgotten"
+    assert sentence.startswith(f"Handle `{job.id}` was forgotten at ")

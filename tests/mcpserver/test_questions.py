@@ -234,7 +234,8 @@ async def test_105_110_apply_answers_the_question_of_a_handle_and_await_counts_i
         row = await ai.data("shell", action="fetch", id="h")
         assert (row["state"], row["question"]["id"]) == ("waiting", asks.id)
         pending = await ai.data("await", all=["h"], timeout_secs=0)
-        assert pending["pending"] == [{"id": "h", "state": "waiting"}]
+        (row,) = pending["pending"]
+        assert (row["state"], row["next"]["arguments"]["input"]) == ("waiting", "<red|blue>")
         assert "must be one of red, blue" in text_of(await ai.ask("shell", action="apply", id="h", input="green"))
         assert (await ai.data("shell", action="apply", id="h", input="red"))["state"] == "running"
         assert (await jobs_here.questions.get(asks.id)).value == "red"

@@ -1,73 +1,99 @@
-"""The questions that only the assistant can answer, so that no `await` of its own waits for it."""
+"""The questions that whoever waits could answer itself, so that no wait is for its own caller."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 
 import anyio
 
-from bide.agents.handles import Handle, Handles
-from bide.agents.registry import Tools
-from bide.model.job import Job
+from bide.api import Jobs
+from bide.model.job import Job, JobId
 from bide.model.phase import Ended
 from bide.model.question import Posed
 from bide.model.until import Until
 
+Begun = Callable[[], Awaitable[JobId | None]]
+"""Returns the job of a handle once it has one, or `None` once it is known that it will have none."""
+
+
+class Others:
+    """Tells when the configured answerers have been asked what a coroutine asks, and the assistant's turn has come."""
+
+    def __init__(self) -> None:
+        """Nobody is being asked."""
+        self._asked: dict[JobId, tuple[int, anyio.Event]] = {}
+
+    @contextmanager
+    def asking(self, job: JobId) -> Generator[None]:
+        """Have the answerers asked while inside."""
+        count, done = self._asked.get(job, (0, anyio.Event()))
+        self._asked[job] = (count + 1, done)
+        try:
+            yield
+        finally:
+            count, done = self._asked[job]
+            if count > 1:
+                self._asked[job] = (count - 1, done)
+            else:
+                del self._asked[job]
+                done.set()
+
+    async def done(self, job: JobId) -> None:
+        """Return when no answerer is being asked for this job."""
+        while job in self._asked:
+            await self._asked[job][1].wait()
+
 
 class Asking:
-    """Watches handles for questions to the assistant."""
+    """Watches handles for questions to the assistant that waits for them."""
 
-    def __init__(self, handles: Handles, tools: Tools, *, assistant: bool) -> None:
-        """With `assistant`, it may answer what a job puts; it may type into a program's own prompt in any case."""
-        self._handles = handles
-        self._tools = tools
-        self._assistant = assistant
+    def __init__(
+        self, jobs: Jobs, shown: set[str], is_for_it: Callable[[Job, Posed], bool], *, others: Others | None = None
+    ) -> None:
+        """`shown` has the questions that it was shown before, `is_for_it` says whether it can answer one; `others` go first."""
+        self._jobs = jobs
+        self._shown = shown
+        self._is_for_it = is_for_it
+        self._others = others or Others()
         self._going: set[str] = set()
         """The handles that neither stopped nor wait for the assistant."""
+        self.new: list[Posed] = []
+        """What the assistant is asked, and was not shown before."""
 
-    async def asked(self, watched: Sequence[Handle]) -> None:
-        """Return when one asks the assistant what it was not shown before, or none goes on without it."""
-        self._going = {handle.id for handle in watched}
+    async def asked(self, watched: Mapping[str, Begun], *, again: bool) -> None:
+        """Return when one of these asks what was not shown before; with `again`, also when none goes on without an answer."""
+        self._going = set(watched)
         async with anyio.create_task_group() as group:
 
-            async def watch(handle: Handle) -> None:
-                await self._watch(handle)
+            async def watch(ref: str, begun: Begun) -> None:
+                await self._watch(ref, begun, again=again)
                 group.cancel_scope.cancel()
 
-            for handle in {handle.id: handle for handle in watched}.values():
-                group.start_soon(watch, handle)
+            for ref, begun in watched.items():
+                group.start_soon(watch, ref, begun)
 
-    async def _watch(self, handle: Handle) -> None:
+    async def _watch(self, ref: str, begun: Begun, *, again: bool) -> None:
         """Return when there is nothing to wait for but the assistant."""
-        await handle.settled.wait()
-        if handle.job is None:
-            return await self._stopped(handle)
-        jobs, asked = self._handles.jobs, self._handles.asked
-        while True:
-            (job,) = (await jobs.wait([handle.job], until=Until(input=True))).jobs
+        id_ = await begun()
+        while id_ is not None:
+            (job,) = (await self._jobs.wait([id_], until=Until(input=True))).jobs
             if isinstance(job.phase, Ended):
-                return await self._stopped(handle)
-            await self._handles.others.done(job.id)
-            posed = [one for one in await jobs.questions.list(job=job.id) if self._is_for_it(handle, job, one)]
-            new = [one.id for one in posed if one.id not in asked]
-            if new:
-                asked.update(new)
-                return None
-            if posed:
-                self._going.discard(handle.id)
+                break
+            await self._others.done(id_)
+            posed = [one for one in await self._jobs.questions.list(job=id_) if self._is_for_it(job, one)]
+            self.new = [one for one in posed if one.id not in self._shown]
+            if self.new:
+                self._shown.update(one.id for one in self.new)
+                return
+            if posed and again:
+                self._going.discard(ref)
                 if not self._going:
-                    return None
-            known = tuple(one.id for one in await jobs.questions.list(job=job.id))
-            await jobs.wait([job.id], until=Until(input=False, question=known))
-            self._going.add(handle.id)
-
-    async def _stopped(self, handle: Handle) -> None:
-        """Return only if what is left waits for the assistant; the condition itself is another's to watch."""
-        self._going.discard(handle.id)
-        if self._going:
+                    return
+            known = tuple(one.id for one in await self._jobs.questions.list(job=id_))
+            await self._jobs.wait([id_], until=Until(input=False, question=known))
+            self._going.add(ref)
+        # The condition itself is another's to watch: this is over only if what is left waits for the assistant.
+        self._going.discard(ref)
+        if self._going or not again:
             await anyio.sleep_forever()
-
-    def _is_for_it(self, handle: Handle, job: Job, posed: Posed) -> bool:
-        if posed.question.for_people or self._tools.applier(handle.tool) is None:
-            return False
-        return self._assistant if posed.typed_at is None else job.spec.stdin or job.spec.pty

@@ -18,6 +18,8 @@ from bide.agents.rows import pending_row
 from bide.model import arguments
 from bide.model.errors import BadRequest
 from bide.model.handles import NONE_GIVEN, is_met
+from bide.model.job import Job
+from bide.model.question import Posed
 from bide.model.schema import Json
 
 _SCHEMA = await_schema()
@@ -50,9 +52,8 @@ async def await_(context: Context, given: Json, tools: Tools, *, patient: bool =
         await context.handles.spawned(refs)
     found = {ref: await context.handles.find(ref) for ref in refs}
     seconds: int | None = given.get("timeout_secs")
-    asking = Asking(context.handles, tools, assistant=context.answering.assistant)
     with anyio.move_on_after(seconds) as waiting:
-        await _met(context, asking, [found[ref] for ref in every], [found[ref] for ref in either])
+        await _met(context, tools, [found[ref] for ref in every], [found[ref] for ref in either])
     states = {ref: await context.handles.state(handle) for ref, handle in found.items()}
     over = {ref: state == "stopped" for ref, state in states.items()}
     data: Json = {
@@ -67,7 +68,7 @@ async def await_(context: Context, given: Json, tools: Tools, *, patient: bool =
     return of_data(data)
 
 
-async def _met(context: Context, asking: Asking, every: list[Handle], either: list[Handle]) -> None:
+async def _met(context: Context, tools: Tools, every: list[Handle], either: list[Handle]) -> None:
     """Return when the condition holds, when nobody wants to know any more, or when the assistant is asked."""
     async with anyio.create_task_group() as group:
 
@@ -76,13 +77,26 @@ async def _met(context: Context, asking: Asking, every: list[Handle], either: li
             group.cancel_scope.cancel()
 
         async def asked() -> None:
-            await asking.asked([*every, *either])
+            await _asked(context, tools, {handle.id: handle for handle in [*every, *either]})
             group.cancel_scope.cancel()
 
         group.start_soon(cancelled)
         group.start_soon(asked)
         await context.handles.stopped(every, either)
         group.cancel_scope.cancel()
+
+
+async def _asked(context: Context, tools: Tools, watched: dict[str, Handle]) -> None:
+    """Return when the assistant is asked: what a job puts if it may answer that, and a prompt that it can type into."""
+    handles = context.handles
+
+    def is_for_it(job: Job, posed: Posed) -> bool:
+        if posed.question.for_people or tools.applier(job.label) is None:
+            return False
+        return context.answering.assistant if posed.typed_at is None else job.spec.stdin or job.spec.pty
+
+    asking = Asking(handles.jobs, handles.asked, is_for_it, others=handles.others)
+    await asking.asked({ref: handle.begun for ref, handle in watched.items()}, again=True)
 
 
 async def _completed(handles: Handles, found: list[Handle]) -> list[Json]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
 
+from bide.agents.asking import Others
 from bide.agents.rows import LARGEST, row, rows
 from bide.api import Filter, Jobs
 from bide.model.errors import BadRequest, JobNotFound, NameInUse
@@ -50,6 +50,11 @@ class Handle:
         self.job = job
         self._settle()
 
+    async def begun(self) -> JobId | None:
+        """Return its job once there is one; `None` once it is known that there will be none."""
+        await self.settled.wait()
+        return self.job
+
     def failed(self, message: str) -> None:
         """Record that there will be no job, and why; does nothing once it is settled."""
         if not self.settled.is_set():
@@ -60,34 +65,6 @@ class Handle:
         self.held = False
         self.known.set()
         self.settled.set()
-
-
-class Others:
-    """Tells when the configured answerers have been asked what a coroutine asks, and the assistant's turn has come."""
-
-    def __init__(self) -> None:
-        """Nobody is being asked."""
-        self._asked: dict[JobId, tuple[int, anyio.Event]] = {}
-
-    @contextmanager
-    def asking(self, job: JobId) -> Generator[None]:
-        """Have the answerers asked while inside."""
-        count, done = self._asked.get(job, (0, anyio.Event()))
-        self._asked[job] = (count + 1, done)
-        try:
-            yield
-        finally:
-            count, done = self._asked[job]
-            if count > 1:
-                self._asked[job] = (count - 1, done)
-            else:
-                del self._asked[job]
-                done.set()
-
-    async def done(self, job: JobId) -> None:
-        """Return when no answerer is being asked for this job."""
-        while job in self._asked:
-            await self._asked[job][1].wait()
 
 
 class Handles:

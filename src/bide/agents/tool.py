@@ -16,6 +16,7 @@ from bide.model.handletools import ACTIONS, ToolSettings, actions_of
 from bide.model.limits import Limits
 from bide.model.request import Request
 from bide.model.schema import Json, fields, text
+from bide.model.screen import TERMINAL
 from bide.model.spawning import Spawn, check_spawn
 
 Run = Callable[[Context, Json], Awaitable[object]]
@@ -36,7 +37,7 @@ class Tool(Struct, frozen=True):
     reads_input: bool = False
     """Of a coroutine: `apply` reaches it."""
     asks: bool = False
-    """Of a coroutine: it may ask, and `apply` answers where the assistant may."""
+    """It may ask, and `apply` answers where the assistant may."""
     inquire: Inquire | None = None
     """Who is asked about its handles at the end of a turn, if not the one who is asked about all."""
 
@@ -64,7 +65,8 @@ class Tool(Struct, frozen=True):
         if not self.spawn.stateful:
             return ()
         if isinstance(self.work, ToolSettings):
-            return actions_of(self.work)
+            found = actions_of(self.work)
+            return (*found, "apply") if self.asks and "apply" not in found else found
         return tuple(action for action in ACTIONS if action != "apply" or self.reads_input or self.asks)
 
     @property
@@ -81,7 +83,8 @@ def request_of(tool: Tool, given: Json) -> Request:
     if not isinstance(work, ToolSettings):
         return Request.of(f"{tool.name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"[:1000])
     said = {key: as_word(given[key]) for key in tool.properties if key in given}
-    request = Request.of(work.command, env={**work.env, **said}, stdin=work.stdin, pty=work.pty)
+    around = TERMINAL if work.pty else {}
+    request = Request.of(work.command, env={**around, **work.env, **said}, stdin=work.stdin, pty=work.pty)
     limits = Limits(timeout=work.timeout) if work.timeout else request.limits
     return replace(request, cwd=work.cwd or None, limits=limits)
 

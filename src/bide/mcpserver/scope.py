@@ -166,6 +166,8 @@ class Arrivals:
         self.foreground = Foreground()
         self.asked: set[str] = set()
         """Questions that this owner was told of: they end no wait a second time."""
+        self.told: set[str] = set()
+        """Jobs whose results this owner has by an `await` or a `fetch`."""
 
     def next(self) -> anyio.Event:
         """Set at the next arrival."""

@@ -101,7 +101,7 @@ class Door:
             group.cancel_scope.cancel()
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
-        """The tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""
+        """Return the tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""
         names = known(ctx).toolsets
         unknown = [name for name in names if name not in self._toolsets]
         if unknown:
@@ -109,8 +109,9 @@ class Door:
         found: dict[str, Tool] = {}
         for name in names:
             for tool in self._toolsets[name]:
-                if tool.wider or tool.name not in found:
-                    found[tool.name] = tool
+                other = found.setdefault(tool.name, tool)
+                if other is not tool:
+                    found[tool.name] = other.wider or tool.wider or other
         return found
 
     async def _list_tools(self, ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:

@@ -143,8 +143,8 @@ class Tool(Struct, frozen=True):
     """An error in this vocabulary's words; a wrong argument is a BadRequest whose facts name the `field`."""
     listed: bool = True
     """What is not listed answers all the same, to say why."""
-    wider: bool = False
-    """It takes the calls of the other toolsets' tool of this name as well, and stands in its place."""
+    wider: Tool | None = None
+    """Stands in for both where another toolset has a tool of this name: it takes the calls of either."""
     also: Json = field(default_factory=dict[str, Any])
     """Keywords of the schema that clients are shown and that `act` checks."""
     task: Callable[[Call, Json], Awaitable[Job | None]] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bide.model import arguments, task
-from bide.model.errors import BadRequest, BideError, JobEnded, JobNotFound, NameInUse
+from bide.model.errors import BadRequest, BideError, JobEnded, JobForgotten, JobNotFound, NameInUse
 from bide.model.handletools import ACTIONS
 from bide.model.job import ID_PATTERN, NAME_PATTERN, Job
 from bide.model.messages import job_to_json
@@ -19,8 +19,6 @@ AWAIT_DESCRIPTION = (
     "Block until stateful tool handles reach completion. Use `any` to wait for the first handle to finish, `all` to wait for every "
     "handle to finish, or both to combine conditions."
 )
-MOST = 100
-"""How many handles one `await` may name."""
 NONE_GIVEN = "At least one handle ID required"
 _SHOWN = 80
 _STOPS = {What.ENDED: "stopped", What.KILLED: "stopped", What.OUTPUT: "content"}
@@ -42,8 +40,8 @@ def kind_of(what: str) -> str:
 def await_fields() -> Json:
     """What `await` takes."""
     return {
-        "any": words("Handle IDs. Returns when at least one of these handles reaches 'stopped'.", maxItems=MOST),
-        "all": words("Handle IDs. Returns when every one of these handles reaches 'stopped'.", maxItems=MOST),
+        "any": words("Handle IDs. Returns when at least one of these handles reaches 'stopped'."),
+        "all": words("Handle IDs. Returns when every one of these handles reaches 'stopped'."),
         "timeout_secs": whole(
             "Maximum seconds to wait. If exceeded, returns with current handle states. Omit for no timeout.", minimum=0
         ),
@@ -84,13 +82,20 @@ def meant(given: Json, each: Mapping[str, Json]) -> Json:
 
 
 def flattened(each: Mapping[str, Json]) -> Json:
-    """The forms as one object, for services that take no `oneOf`: what goes with which action is not said there."""
+    """Return the forms as one object, for services that take no `oneOf`; `action` says in words what each needs."""
     actions = [action for action in ACTIONS if action in each]
-    together: Json = {"action": text("leave it out to run to completion in this call", enum=actions)}
+    together: Json = {"action": text(_said_of(each, actions), enum=actions)}
     for form in each.values():
         for key, one in form["properties"].items():
             together.setdefault(key, one)
     return fields((), **together)
+
+
+def _said_of(each: Mapping[str, Json], actions: Sequence[str]) -> str:
+    """Say what each action needs, in place of a form for each."""
+    needs = [f"{action}: {', '.join(each[action]['required'][1:])}" for action in actions]
+    plain = f" (needs {', '.join(each['']['required'])})" if each[""].get("required") else ""
+    return f"needs, for {'; '.join(needs)}. Left out, the call runs to completion{plain}"
 
 
 def described(description: str, actions: Sequence[str]) -> str:
@@ -158,6 +163,8 @@ def shown(ref: str) -> str:
 
 def refusal(error: BideError) -> str:
     """An error in this vocabulary's words."""
+    if isinstance(error, JobForgotten):
+        return f"Handle `{shown(error.facts['job'])}` was forgotten at {error.facts['at']} ({error.facts['why']}); its result is gone"
     if isinstance(error, JobNotFound):
         return f"Handle `{shown(error.facts['job'])}` not found"
     if isinstance(error, NameInUse):

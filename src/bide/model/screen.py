@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Callable
 
 ROWS, COLUMNS = 24, 80
+TERMINAL = {"LINES": str(ROWS), "COLUMNS": str(COLUMNS)}
+"""The environment of what runs in a terminal whose screen is drawn."""
 _TOKENS = re.compile(
     r"\x1b\[(?P<args>[0-?]*)[ -/]*(?P<final>[@-~])"
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[ -/]+[0-~]"

@@ -14,9 +14,8 @@ from bide.model.handletools import ACTIONS, HandlesSettings, ToolSettings, actio
 from bide.model.limits import Limits
 from bide.model.request import Request
 from bide.model.schema import Json, flag, number, text
-from bide.model.screen import COLUMNS, ROWS
+from bide.model.screen import COLUMNS, ROWS, TERMINAL
 
-_TERMINAL = {"LINES": str(ROWS), "COLUMNS": str(COLUMNS)}
 _AROUND: Json = {
     "cwd": text(),
     "env": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -34,7 +33,11 @@ def tools(settings: HandlesSettings) -> tuple[Tool, ...]:
     if not programs:
         return ()
     shown = settings.combinators
-    return (awaiting.tool(combinators=shown), *(Stateful(program).tool(combinators=shown) for program in programs))
+    appliers = {program.name: "apply" in program.actions for program in programs}
+    return (
+        awaiting.Await(appliers).tool(combinators=shown),
+        *(Stateful(program, appliers).tool(combinators=shown) for program in programs),
+    )
 
 
 def _shell() -> Program:
@@ -98,7 +101,7 @@ def _request(
     return Request.of(
         command,
         cwd=os.path.join(call.caller.cwd, given.get("cwd", "")),
-        env={**(_TERMINAL if pty else {}), **given.get("env", {})},
+        env={**(TERMINAL if pty else {}), **given.get("env", {})},
         language=language,
         limits=Limits(timeout=None if seconds is None else timedelta(seconds=min(seconds, 10**9))),
         stdin=given.get("stdin", False),

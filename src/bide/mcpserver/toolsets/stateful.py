@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bide.agents import acting
-from bide.agents.rows import row
+from bide.agents.rows import pending_row, row
 from bide.mcpserver.tool import Answer, Call, Tool
+from bide.mcpserver.toolsets.awaiting import applier, until_met
 from bide.mcpserver.toolsets.handlestate import answer, refuse
-from bide.mcpserver.waiting import wait_reporting
+from bide.mcpserver.waiting import reporting
 from bide.model import arguments, handles
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.phase import Ended, Queued, Reason
 from bide.model.request import Request
 from bide.model.schema import Json
-from bide.model.until import Until
 from bide.model.waiting import Mode
 
 
@@ -39,9 +38,10 @@ class Program(Struct, frozen=True):
 class Stateful:
     """The tool of a program."""
 
-    def __init__(self, program: Program) -> None:
-        """Nothing is remembered: handles are jobs."""
+    def __init__(self, program: Program, appliers: Mapping[str, bool]) -> None:
+        """Nothing is remembered: handles are jobs. `appliers` has every tool with whether it can apply."""
         self._program = program
+        self._appliers = appliers
         self._forms = handles.forms(program.fields, program.required, program.actions)
         self._acts = {"spawn": self._spawn, "fetch": _fetch, "apply": _apply, "abort": _abort}
 
@@ -79,9 +79,11 @@ class Stateful:
 
     async def _one_shot(self, call: Call, given: Json) -> Answer:
         job = await self._start(call, given, None)
-        longest = timedelta(seconds=call.longest)
-        (job,) = (await wait_reporting(call, [job.id], Mode.ALL, Until(), longest)).jobs
-        data = await row(call.jobs, await call.jobs.get(job.id), job.id)
+        await reporting(call, [job.id], lambda: until_met(call, [([job.id], Mode.ALL)], call.longest))
+        job = await call.jobs.get(job.id)
+        data = await row(call.jobs, job, job.id)
+        if data["state"] == "waiting":
+            return answer({**data, **pending_row(job, job.id, applier(self._appliers, job))})
         if data["state"] != "stopped":
             following = json.dumps({"all": [job.id]})
             return answer({**data, "note": f"it takes longer than this call may; it goes on: await {following}"})
@@ -113,7 +115,10 @@ async def handle(call: Call, ref: str) -> Job:
 
 
 async def _fetch(call: Call, given: Json) -> Answer:
-    return answer(await acting.fetch(call.jobs, await handle(call, given["id"]), given["id"]))
+    job = await handle(call, given["id"])
+    if isinstance(job.phase, Ended):
+        call.own.arrivals.told.add(job.id)
+    return answer(await acting.fetch(call.jobs, job, given["id"]))
 
 
 async def _apply(call: Call, given: Json) -> Answer:
