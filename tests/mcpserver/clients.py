@@ -111,8 +111,12 @@ async def agent(
     env: Mapping[str, str] | None = None,
     elicits: ElicitationFnT | None = None,
     says: Json | None = None,
+    output: str | None = "data",
 ) -> AsyncGenerator[Agent]:
-    """A client of a door in this process, that calls itself by this name; `heard` gets what the door says unasked, `elicits` answers what it asks."""
+    """A client of a door in this process, that calls itself by this name; `heard` gets what the door says unasked, `elicits` answers what it asks.
+
+    Its answers have output in the data, unless `output` says otherwise; with `None`, where this client's model finds it.
+    """
     hello = {
         "owner": owner,
         "cwd": str(cwd),
@@ -123,6 +127,7 @@ async def agent(
         "scope": scope,
         "shared": list(shared),
         "attended": attended,
+        "output": output,
         **(says or {}),
     }
     to_door, at_door = anyio.create_memory_object_stream[bytes](100)

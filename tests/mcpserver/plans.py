@@ -15,17 +15,19 @@ CALLS: dict[str, list[Json]] = {
     "core": [
         _call("run", {"command": "echo é; exit 3"}, holds={"exit_code": 3, "out.text": "é\n"}),
         _call("run", {"command": ["cat"], "name": "talk", "stdin": True, "background": True}, keep={"job": "job"}),
-        _call("send", {"job": "talk", "text": "hello\n", "eof": True}, says="sent"),
-        _call("await", {"jobs": ["$job"], "mode": "all"}, holds={"out.text": "hello\n"}),
+        _call("send", {"job": "talk", "text": "hello\n", "eof": True}, holds={"out.text": "hello\n"}, says="sent"),
+        _call(
+            "await", {"jobs": ["$job"], "mode": "all"}, holds={"exit_code": 0}, says="Nothing new since byte 6 of out"
+        ),
         _call("logs", {"job": "talk", "offset": 2.0, "limit": 4}, holds={"out.text": "llo\n"}),
         _call("run", {"code": "print(6 * 7)"}, holds={"out.text": "42\n"}),
         _call("run", {"command": "cat", "name": "stay", "stdin": True, "wait": 0}, holds={"met": "timeout"}),
         _call("kill", {"jobs": ["stay"]}, holds={"jobs.0.verified_empty": True}),
         _call("jobs", {"limit": 1}, holds={"jobs.0.name": "stay", "jobs.0.reason": "killed"}),
-        _call("session", {"action": "start", "id": "place"}, holds={"session": "place"}),
+        _call("session", {"action": "start", "session": "place"}, holds={"session": "place"}),
         _call("run", {"command": "cd /; pwd", "session": "place"}, holds={"out.text": "/\n"}),
-        _call("session", {"action": "show", "id": "place"}, holds={"cwd": "/"}),
-        _call("session", {"action": "end", "id": "place"}, holds={"session": "place"}),
+        _call("session", {"action": "show", "session": "place"}, holds={"cwd": "/"}),
+        _call("session", {"action": "end", "session": "place"}, holds={"session": "place"}),
         _call("run", {"command": "true", "wiat": 3}, refused=True, says="did you mean 'wait'"),
     ],
     "job": [

@@ -33,14 +33,12 @@ async def test_what_only_reads_may_run_unattended(ai: Agent) -> None:
     assert reads == {"await", "jobs", "logs"}
 
 
-async def test_a_run_answers_with_its_end_twice_over(era_agent: Agent) -> None:
+async def test_a_run_answers_with_its_end(era_agent: Agent) -> None:
     answer = await era_agent.ask("run", command="echo out; echo err >&2; exit 3")
     text, data = text_of(answer), answer.structured_content
     assert data is not None
     assert not answer.is_error
     assert " exited with 3 after " in text
-    assert "\nout\n" in text
-    assert "\nerr\n" in text
     assert (data["phase"], data["reason"], data["exit_code"]) == ("ended", "exited", 3)
     assert (data["out"]["text"], data["err"]["text"]) == ("out\n", "err\n")
     assert data["job"] in text
@@ -57,7 +55,7 @@ async def test_a_run_that_takes_long_is_deferred_with_the_exact_next_call(ai: Ag
     assert still.structured_content["next"] == data["next"]
     gate.open()
     ended = await ai.data("await", **data["next"]["arguments"])
-    assert (ended["exit_code"], ended["out"]["text"]) == (0, "so far\nover\n")
+    assert (ended["exit_code"], ended["out"]["text"]) == (0, "over\n")
 
 
 async def test_a_background_run_answers_at_once_and_says_that_waiting_is_free(ai: Agent, gate: Gate) -> None:
@@ -83,7 +81,7 @@ async def test_any_and_all_of_several_jobs(ai: Agent, gate: Gate) -> None:
     assert first["next"]["arguments"]["jobs"] == [slow["job"]]
     gate.open()
     both = await ai.data("await", jobs=[quick["job"], slow["job"]])
-    assert [row["out"]["text"] for row in both["ended"]] == ["quick\n", "slow\n"]
+    assert [row["out"]["text"] for row in both["ended"]] == ["", "slow\n"]
 
 
 async def test_an_id_may_be_awaited_before_the_call_that_starts_it_arrives(ai: Agent) -> None:
@@ -128,9 +126,9 @@ async def test_an_expression_that_costs_too_much_is_refused(ai: Agent, expressio
         assert len(sentence) < 300
 
 
-async def test_a_job_cannot_pose_as_bide(ai: Agent) -> None:
-    answer = await ai.ask("run", command="echo '--- end'; echo 'j0000000000 exited with 0'")
-    text = text_of(answer)
+async def test_a_job_cannot_pose_as_bide(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with agent(jobs_here, tmp_path, output="text") as ai:
+        text = await ai.text("run", command="echo '--- end'; echo 'j0000000000 exited with 0'")
     mark = text.partition("--- out ")[2].partition(":")[0]
     assert text.count(f"--- end {mark}") == 1
     assert text.endswith(f"--- end {mark}")
@@ -138,9 +136,9 @@ async def test_a_job_cannot_pose_as_bide(ai: Agent) -> None:
 
 async def test_input_is_sent_and_its_end(ai: Agent) -> None:
     data = await ai.data("run", command=["cat"], stdin=True, background=True)
-    await ai.data("send", job=data["job"], text="hello\n")
-    await ai.data("send", job=data["job"], text="there\n", eof=True)
-    assert (await ai.data("await", jobs=[data["job"]]))["out"]["text"] == "hello\nthere\n"
+    assert (await ai.data("send", job=data["job"], text="hello\n"))["out"]["text"] == "hello\n"
+    said = await ai.data("send", job=data["job"], text="there\n", eof=True)
+    assert (said["exit_code"], said["out"]["text"]) == (0, "there\n")
 
 
 async def test_a_kill_says_what_is_left(ai: Agent) -> None:
@@ -187,7 +185,7 @@ async def test_a_cancelled_call_leaves_the_job_alone(ai: Agent, gate: Gate) -> N
 
 async def test_what_one_run_does_in_a_session_holds_for_the_next(ai: Agent, tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
-    started = await ai.data("session", action="start", id="work", env={"COLOUR": "blue"})
+    started = await ai.data("session", action="start", session="work", env={"COLOUR": "blue"})
     assert started["cwd"] == str(tmp_path)
     first = await ai.data("run", session="work", command="cd src; export SHAPE=round")
     assert first["job"] == "job-work-1"
@@ -195,15 +193,15 @@ async def test_what_one_run_does_in_a_session_holds_for_the_next(ai: Agent, tmp_
     assert data["out"]["text"] == f"{tmp_path}/src blue round\n"
     data = await ai.data("run", session="work", code="session.vars['n'] = 7; print(session.cwd)")
     assert data["out"]["text"] == f"{tmp_path}/src\n"
-    shown = await ai.data("session", action="show", id="work")
+    shown = await ai.data("session", action="show", session="work")
     assert (shown["vars"], shown["env"]["SHAPE"], shown["jobs"]) == ({"n": 7}, "round", 3)
     assert [row["session"] for row in (await ai.data("session", action="list"))["sessions"]] == ["work"]
-    await ai.data("session", action="update", id="work", cwd=str(tmp_path), unset=["SHAPE"])
+    await ai.data("session", action="update", session="work", cwd=str(tmp_path), unset=["SHAPE"])
     assert (await ai.data("run", session="work", command="echo $PWD,$SHAPE"))["out"]["text"] == f"{tmp_path},\n"
     slow = await ai.data("run", session="work", command="sleep 1000", background=True)
     ended = await ai.data("session", action="end", id="work", forget=True)
     assert (ended["killed"], ended["left"]) == ([slow["job"]], [])
-    assert (await ai.refusal("session", action="show", id="work"))[0] == "session_not_found"
+    assert (await ai.refusal("session", action="show", session="work"))[0] == "session_not_found"
 
 
 @pytest.mark.parametrize(
@@ -232,8 +230,8 @@ async def test_what_one_run_does_in_a_session_holds_for_the_next(ai: Agent, tmp_
         ("send", {"job": "nothing", "text": "x"}, "no job 'nothing' here"),
         ("send", {"job": "x", "signal": 99}, "'signal' must be at most 64, not 99"),
         ("kill", {"jobs": "x"}, "'jobs' must be a list, not 'x'"),
-        ("session", {"action": "show"}, "'show' needs 'id': which session"),
-        ("session", {"action": "list", "id": "x"}, "'list' takes no fields, not 'id'"),
+        ("session", {"action": "show"}, "'show' needs 'session': its id"),
+        ("session", {"action": "list", "id": "x"}, "'list' takes no fields, not 'session'"),
         ("session", {"action": "end", "id": "nothing"}, "no session 'nothing' is open"),
         ("run", {"command": "true", "session": "nothing"}, "no session 'nothing' is open"),
         ("run", {"code": "x", "lang": "perl"}, "'lang' must be one of python, shell, not 'perl'"),
@@ -245,24 +243,6 @@ async def test_bad_input_names_the_field_and_the_fix(
 ) -> None:
     _, said = await ai.refusal(tool, **arguments)
     assert said.startswith(sentence)
-
-
-async def test_of_a_very_long_output_the_first_and_the_last_lines_are_shown_and_errors_near_them(ai: Agent) -> None:
-    data = await ai.data("run", command="seq 2000; echo error: here; seq 100000; echo error: there; seq 2000")
-    shown, gaps = data["out"]["text"], data["out"]["omitted"]
-    numbers = [int(line) for line in shown.splitlines() if line.isdecimal()]
-    jump = next(at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1] + 1)
-    assert (numbers[0], numbers[-1]) == (1, 2000)
-    assert numbers[jump:] == list(range(numbers[jump], 2001))
-    assert len(numbers[jump:]) > len(numbers[:jump]) > 100
-    assert ("error: here" in shown, "error: there" in shown) == (True, True)
-    assert len(shown) < 8500
-    # What is left out can be read by its bytes, to the last one.
-    missing = sum(end - start for start, end in gaps)
-    assert (
-        missing + len("".join(line for line in shown.splitlines(keepends=True) if "[" not in line))
-        == data["out"]["size"]
-    )
 
 
 async def test_a_sentence_on_an_end_says_how_long_it_took_once(ai: Agent) -> None:

@@ -82,7 +82,7 @@ async def over(home: Path, port: int, era: str, **headers: str) -> AsyncGenerato
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_client_with_a_url_uses_the_same_tools(home: Path, port: int, era: str) -> None:
-    async with over(home, port, era, **{"bide-owner": "remote", "bide-folder": str(home)}) as ai:
+    async with over(home, port, era, **{"bide-owner": "remote", "bide-folder": str(home), "bide-output": "data"}) as ai:
         data = await ai.data("run", command="pwd")
         assert data["out"]["text"] == f"{home}\n"
         assert (await ai.data("run", command="pwd"))["job"] != data["job"]

@@ -35,13 +35,26 @@ pytestmark = [
 
 
 def over_stdio(home: Path, toolset: str) -> Json:
-    words = ["-m", "bide", "--home", str(home), "mcp", "--owner", f"stdio-{toolset}", "--tools", toolset]
+    words = [
+        "-m",
+        "bide",
+        "--home",
+        str(home),
+        "mcp",
+        "--owner",
+        f"stdio-{toolset}",
+        "--tools",
+        toolset,
+        "--output",
+        "data",
+    ]
     return {"label": f"{toolset} on stdio", "command": [sys.executable, *words]}
 
 
 def over_http(home: Path, port: int, toolset: str) -> Json:
     headers = {
         "Authorization": f"Bearer {(home / 'mcp-token').read_text().strip()}",
+        "Bide-Output": "data",
         "Bide-Owner": f"http-{toolset}",
         "Bide-Tools": toolset,
     }

@@ -36,7 +36,7 @@ async def served(home: Path) -> AsyncIterator[Path]:
 
 
 def command(home: Path) -> list[str]:
-    return [sys.executable, "-m", "bide", "--home", str(home), "mcp", "--owner", "tester"]
+    return [sys.executable, "-m", "bide", "--home", str(home), "mcp", "--owner", "tester", "--output", "data"]
 
 
 @asynccontextmanager

@@ -55,6 +55,11 @@ def configure(parser: "Parser") -> None:
         "--patience", metavar="S", type=float, help="seconds one call may take (default: known per client)"
     )
     parser.add_argument(
+        "--output",
+        choices=("text", "data"),
+        help="which part of an answer carries output to its model (default: known per client, else text)",
+    )
+    parser.add_argument(
         "--scope",
         choices=("own", "project", "all"),
         default="own",
@@ -101,6 +106,7 @@ def _hello(args: "Namespace", tools: list[str]) -> "dict[str, object]":
         "connection": os.urandom(8).hex(),
         "tools": tools,
         "patience": args.patience,
+        "output": args.output,
         "scope": args.scope,
         "shared": args.shared,
         "channel": args.channel,
@@ -165,6 +171,7 @@ def _words(args: "Namespace") -> list[str]:
         "--tools": None if args.tools == "core" else args.tools,
         "--owner": args.owner,
         "--patience": None if args.patience is None else f"{args.patience:g}",
+        "--output": args.output,
         "--scope": None if args.scope == "own" else args.scope,
     }
     words = [word for option, value in options.items() if value for word in (option, value)]

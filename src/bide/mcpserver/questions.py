@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, cast
 
 import anyio
@@ -56,9 +57,18 @@ def data(job: Job) -> Json:
 def arguments(posed: Posed) -> Json:
     """What `send` is to be called with."""
     question = posed.question
-    choices = ("yes", "no") if question.form is Form.BOOLEAN else question.options
+    choices = ("yes", "no") if question.form is Form.BOOLEAN else question.options or _choices(question.text)
     said = f"<{'|'.join(choices) or 'text'}>"
     return {"job": posed.job, "text": f"{said}\n"} if posed.typed_at is not None else {"job": posed.id, "text": said}
+
+
+def _choices(prompt: str) -> tuple[str, ...]:
+    """What a program's own prompt offers, as `[y/N]`."""
+    found = _CHOICE.search(prompt)
+    return tuple(found[1].lower().split("/")) if found else ()
+
+
+_CHOICE = re.compile(r"[\[(]((?:\w+/)+\w+)[\])]")
 
 
 async def answered(call: Call, given: Json) -> Posed | None:

@@ -6,16 +6,20 @@ bide's own the text of an answer is not ours to add to: there it is a text of it
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 from msgspec.structs import replace
 
 from bide.api import Outbox
+from bide.mcpserver.display import Display
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.model.notice import Message, Told
+from bide.model.errors import BideError
+from bide.model.news import compose
+from bide.model.notice import ENDS, Item, Message, Told
 from bide.model.outboxforms import item_to_json
+from bide.model.schema import Json
 
 ROOM = 2000
 """Characters of output that may ride on an answer."""
@@ -78,20 +82,59 @@ class Riding:
             answer = await make()
             # What this answer carries must not count as read with what the last one did.
             await written.wait()
-            message = await self._outbox.pull(call.caller.owner, carrier=carrier, room=ROOM)
+            message = await _new(call, await self._outbox.pull(call.caller.owner, carrier=carrier, room=ROOM))
             if answer.own in told.jobs:
                 self._outbox.told(Told(told.asker, {answer.own: told.jobs.pop(answer.own)}))
             self._outbox.told(told, carrier=carrier)
         if told.jobs or message.items:
             self._empty.discard(carrier)
-        return _with(answer, message, tool, ours=ours) if message.items else answer
+        return _with(answer, message, tool, call if ours else None) if message.items else answer
 
 
-def _with(answer: Answer, message: Message, tool: Tool, *, ours: bool) -> Answer:
-    data = {**answer.data, "notices": [item_to_json(item) for item in message.items]}
-    if ours:
-        return replace(answer, text=f"{answer.text}\n{message.text}", data=data)
+async def _new(call: Call, message: Message) -> Message:
+    """Return the message with only such output of jobs that ended as the client was not shown before."""
+    items = list(message.items)
+    for at, item in enumerate(items):
+        with suppress(BideError):  # forgotten meanwhile
+            items[at] = await _new_of(call, item)
+    if items == list(message.items):
+        return message
+    return replace(message, items=tuple(items), text=compose(items, call.mark, message.more))
+
+
+async def _new_of(call: Call, item: Item) -> Item:
+    if not item.extract or item.what not in ENDS or (await call.jobs.get(item.job)).spec.ask is not None:
+        return item
+    room = len(item.extract) + _ROUNDING
+    found = await call.jobs.excerpt(item.job, budget=room, since=call.shown.since(item.job))
+    left_out = any(part.omitted for part in found.parts)
+    if not left_out:
+        call.shown.show(item.job, {part.stream: part.next for part in found.parts})
+    text = "".join(piece.text for part in found.parts for piece in part.pieces)
+    lines = [line for line in text.split("\n") if line.strip()]
+    return replace(item, extract="\n".join(lines), cut=True if left_out else None)
+
+
+_ROUNDING = 100
+"""Characters that the same output may take more, since a notice leaves out empty lines."""
+
+
+def _with(answer: Answer, message: Message, tool: Tool, ours: Call | None) -> Answer:
+    """Return the answer with the message; of bide's own tools, where this client's model finds it."""
+    silent = tuple(replace(item, extract="") for item in message.items)
+    if ours is not None and ours.caller.display is Display.DATA:
+        return replace(
+            answer,
+            text=f"{answer.text}\n{compose(silent, ours.mark, message.more)}",
+            data=_news(answer, message.items),
+        )
+    if ours is not None:
+        return replace(answer, text=f"{answer.text}\n{message.text}", data=_news(answer, silent))
     if tool.one_text:
-        return replace(answer, text=f"{answer.text}\n\n{message.text}", data=data)
+        return replace(answer, text=f"{answer.text}\n\n{message.text}", data=_news(answer, message.items))
     beside = "\n".join(part for part in (answer.aside, message.text) if part)
-    return replace(answer, aside=beside, data=data)
+    return replace(answer, aside=beside, data=_news(answer, message.items))
+
+
+def _news(answer: Answer, items: Sequence[Item]) -> Json:
+    return {**answer.data, "notices": [item_to_json(item) for item in items]}

@@ -20,15 +20,16 @@ from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
 from bide.mcpserver import channel, llmresources, patience, refusal, resources, riding, spelling, toolsets
-from bide.mcpserver.protocol import eliciting, fixed, frames, results
+from bide.mcpserver.protocol import callers, eliciting, fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
 from bide.mcpserver.protocol.callers import known, over_http
 from bide.mcpserver.protocol.channels import Channel
 from bide.mcpserver.protocol.subscriptions import Subscriptions, not_found
 from bide.mcpserver.protocol.tasks import TaskMethods
 from bide.mcpserver.scope import Arrivals, Own
+from bide.mcpserver.shown import Memories, Showing
 from bide.mcpserver.tasks import Tasks
-from bide.mcpserver.tool import Call, Caller, InputNeeded, Tool, caller_of
+from bide.mcpserver.tool import Answer, Call, Caller, InputNeeded, Tool, caller_of, fitted, renamed
 from bide.model import arguments
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.schema import Json
@@ -58,6 +59,7 @@ class Door:
         self._toolsets = toolsets.made(settings)
         self._arrivals: dict[str, Arrivals] = {}
         self._riding = riding.Riding(jobs.outbox)
+        self._memories = Memories()
         self._tasks = TaskMethods(jobs, type(self).tasks(jobs), self._asked)
         self._subscriptions = Subscriptions(jobs, group, lambda ctx: self._own(known(ctx)), self._tasks.note)
         self.server: Server[Caller] = Served(
@@ -97,7 +99,10 @@ class Door:
                 group.start_soon(found.serve)
             group.start_soon(lambda: held("MCP reading", frames.receive(source, incoming, write.clone(), instead)))
             group.start_soon(lambda: held("MCP writing", frames.transmit(sink, outgoing)))
+            # Whoever comes again may have lost what it was answered.
+            self._memories.drop(caller.connection)
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller, init_options=options)
+            self._memories.drop(caller.connection)
             group.cancel_scope.cancel()
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
@@ -128,10 +133,11 @@ class Door:
                 # The vocabulary of this toolset names the code.
                 raise MCPError(code=types.METHOD_NOT_FOUND, message=sentence)
             return results.refused("unknown_tool", sentence)
-        given: dict[str, Any] = arguments.meant(params.arguments or {}, tool.schema)
+        given: dict[str, Any] = arguments.meant(renamed(tool, params.arguments or {}), tool.schema)
         wrong = arguments.fault(given, tool.schema)
         if wrong is not None:
-            return results.result(tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field)))
+            refused = tool.refuse(BadRequest(detail=wrong.sentence, field=wrong.field))
+            return results.result(fitted(refused, caller.display, ours=tool in self._toolsets["core"]))
         call = await eliciting.resumed(ctx, self._asked(ctx))
         answer = await held(f"MCP tools/call {tool.name}", self._told_answer(ctx, tool, call, given))
         if not tool.reads_only:
@@ -152,24 +158,34 @@ class Door:
             longest=patience.longest(caller.client, caller.patience),
             elicit=eliciting.elicit(ctx),
             asks_again=eliciting.asks_again(ctx),
+            shown=Showing(self._memories.of(caller.connection or callers.session_of(ctx))),
         )
 
     async def _told_answer(self, ctx: Any, tool: Tool, call: Call, given: dict[str, Any]) -> Any:
         ours = tool in self._toolsets["core"]
+
+        def shown(answer: Answer) -> Any:
+            return results.result(fitted(answer, call.caller.display, ours=ours))
+
+        async def made() -> Answer:
+            return fitted(await tool.act(call, given), call.caller.display, ours=ours)
+
         try:
             taken = await self._tasks.taken(ctx, tool, call, given)
             if taken is not None:
                 return taken
-            return results.result(await self._riding.ridden(call, tool, lambda: tool.act(call, given), ours=ours))
+            answer = await self._riding.ridden(call, tool, made, ours=ours)
+            call.shown.commit()
+            return results.result(answer)
         except MCPError:
             raise
         except BideError as error:
-            return results.result(tool.refuse(error))
+            return shown(tool.refuse(error))
         except InputNeeded as needed:
             return eliciting.input_required(call, needed.posed)
         except Exception as error:
             log.exception("a tool call failed")
-            return results.result(tool.refuse(InternalError(detail=str(error))))
+            return shown(tool.refuse(InternalError(detail=str(error))))
 
     def _own(self, caller: Caller) -> Own:
         return Own(self._jobs, caller.owner, self._arrivals.setdefault(caller.owner, Arrivals()), caller.reach)

@@ -121,7 +121,7 @@ Tell = Callable[[Call, Job], Awaitable[Answer]]
 class Tasks:
     """What can be done with tasks."""
 
-    def __init__(self, jobs: Jobs, told: Tell = runs.told) -> None:
+    def __init__(self, jobs: Jobs, told: Tell = runs.told_end) -> None:
         """`told`: the answer that the call would have had."""
         self._jobs = jobs
         self._told = told

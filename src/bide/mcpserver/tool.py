@@ -8,13 +8,15 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bide.api import Jobs
+from bide.mcpserver.display import CHOICES, Display, display_of
 from bide.mcpserver.scope import Own, Reach, owner_in
+from bide.mcpserver.shown import Memory, Showing
 from bide.model.errors import BideError
 from bide.model.job import Job
 from bide.model.question import Posed
@@ -43,6 +45,13 @@ class Caller(Struct, frozen=True):
     """It is known when it goes away, so that jobs can end with it."""
     channel: bool = False
     """It can be woken by what is said to it unasked."""
+    output: str | None = None
+    """Which part of an answer carries output to its model, where configured."""
+
+    @property
+    def display(self) -> Display:
+        """Which part of an answer carries output to its model."""
+        return display_of(self.client, self.output)
 
     @property
     def reach(self) -> Reach:
@@ -63,6 +72,7 @@ def caller_of(hello: Json) -> Caller:
         connected_at=datetime.fromtimestamp(float(hello.get("connected_at") or time.time()), UTC),
         attended=bool(hello.get("attended")),
         channel=bool(hello.get("channel")),
+        output=str(hello["output"]) if hello.get("output") in CHOICES else None,
         scope=str(hello.get("scope") or "own"),
         shared=tuple(str(owner) for owner in hello.get("shared") or ()),
     )
@@ -88,6 +98,8 @@ class Call(Struct, frozen=True):
     """The client can, but by being told so, and making the same call again with what its user said."""
     unanswered: frozenset[str] = frozenset()
     """What its user was asked before, and did not say."""
+    shown: Showing = field(default_factory=lambda: Showing(Memory()))
+    """How far the client was shown each job's output."""
     mark: str = field(default_factory=lambda: secrets.token_hex(2))
     """What sets our words in this answer apart from a job's."""
 
@@ -111,6 +123,21 @@ class Answer(Struct, frozen=True):
     """What else is to be said, and is no part of it."""
     own: str = ""
     """The job that the call itself began and whose end this is: nobody is told of it again, not even after a lost connection."""
+    bare: bool = False
+    """Sent without the data: a client that finds data shows its model nothing else."""
+    brief: str | None = None
+    """The text for clients to whom the data carries the output; with it, the answer is fitted to each client."""
+    facts: Json | None = None
+    """The data for clients to whom the text carries the output."""
+
+
+def fitted(answer: Answer, display: Display, *, ours: bool) -> Answer:
+    """Return the answer with its output where this client's model finds it, and nowhere else; `ours`: of bide's own tools."""
+    if display is Display.ALONE:
+        return replace(answer, bare=ours or answer.brief is not None)
+    if answer.brief is None or answer.facts is None:
+        return answer
+    return replace(answer, data=answer.facts) if display is Display.TEXT else replace(answer, text=answer.brief)
 
 
 def sendable(answer: Answer) -> Answer:
@@ -157,5 +184,23 @@ class Tool(Struct, frozen=True):
     """Its answers have exactly one text: what else is to be said goes behind it."""
     needs_task: bool = False
     """Whether only such clients can call it."""
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Other names under which a field is taken, as that of another tool: where it is a list, one value is a list of one."""
     timed: Callable[[Json], bool] = lambda _: False
     """Whether a call says itself when it is to be answered; it is a task only for clients that ask for one."""
+
+
+def renamed(tool: Tool, given: Json) -> Json:
+    """Return arguments under the names of the tool's own fields."""
+    if tool.aliases.keys().isdisjoint(given):
+        return given
+    found = {key: value for key, value in given.items() if key not in tool.aliases}
+    for key in given.keys() & tool.aliases.keys():
+        name, value = tool.aliases[key], given[key]
+        several = tool.schema["properties"][name]["type"] == "array"
+        if several and isinstance(value, str):
+            value = [value]
+        elif not several and isinstance(value, list) and len(cast("list[object]", value)) == 1:
+            value = cast("list[object]", value)[0]
+        found.setdefault(name, value)
+    return found

@@ -36,7 +36,8 @@ async def wait_reporting(
     """Wait, and report progress meanwhile; `often` begins at once and goes on every half second.
 
     `called` is what the client knows the jobs by, if not by these ids.
-    With `asks`, what a job asks is put to the client's user, and where that brings no answer it ends the wait, once.
+    With `asks`, what a job asks is put to the client's user, and where that brings no answer it ends the wait, once; so does
+    each prompt that a program shows.
     """
     known = await call.own.ids(ids)
 
@@ -53,8 +54,11 @@ async def _asking(call: Call, ids: Sequence[str], mode: Mode, until: Until, long
     told = call.own.arrivals.asked
     while True:
         left = timedelta(seconds=max(deadline - time.monotonic(), 0))
-        wanted = replace(until, question=tuple(told))
+        wanted = replace(until, question=tuple(told), prompt=call.shown.prompts)
         waited = await call.jobs.wait(ids, mode=mode, until=wanted, timeout=left)
+        if waited.met == "prompt":
+            call.shown.show_prompts(posed.id for posed in map(questions.of, waited.jobs) if posed is not None)
+            return replace(waited, met="input")
         if waited.met != "question":
             return waited
         closed = True

@@ -27,6 +27,7 @@ def until_to_json(until: Until) -> Json:
         "quiet_seconds": until.quiet_seconds,
         "input": until.input,
         "question": None if until.question is None else list(until.question),
+        "prompt": None if until.prompt is None else list(until.prompt),
         "stalled": until.stalled,
         "ready": until.ready,
     }
@@ -39,6 +40,7 @@ _UNTIL: dict[str, fields.Kind] = {
     "quiet_seconds": fields.is_number,
     "input": fields.is_flag,
     "question": fields.is_words,
+    "prompt": fields.is_words,
     "stalled": fields.is_flag,
     "ready": fields.is_flag,
 }
@@ -47,8 +49,9 @@ _UNTIL: dict[str, fields.Kind] = {
 def until_from_json(body: Json) -> Until:
     """Conditions. Raises BadRequest."""
     found = fields.given(body, _UNTIL, "'until'")
-    if "question" in found:
-        found["question"] = tuple(found["question"])
+    for key in ("question", "prompt"):
+        if key in found:
+            found[key] = tuple(found[key])
     return Until(**found)
 
 

@@ -45,3 +45,8 @@ def words(description: str = "", **more: object) -> Json:
         **({"description": description} if description else {}),
         **more,
     }
+
+
+def budget() -> Json:
+    """The field by which a caller says how much output an answer shows; the same on every tool that returns output."""
+    return whole("tokens of output to show", minimum=0, maximum=50_000)

@@ -24,6 +24,8 @@ class Until(Struct, frozen=True):
     """A job asks for input; with False, none does (any more)."""
     question: tuple[str, ...] | None = None
     """A job has an open question that is none of these."""
+    prompt: tuple[str, ...] | None = None
+    """A program of the jobs shows a prompt, and waits for input, that is none of these."""
     stalled: bool | None = None
     """The output of a job waits for room on the disk; with False, that of none does (any more)."""
     ready: bool | None = None

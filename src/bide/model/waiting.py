@@ -30,7 +30,7 @@ class Waited(Struct, frozen=True):
     jobs: tuple[Job, ...]
     """All jobs waited for, as they are now, in the order given."""
     met: str
-    """`ended`, `log`, `port`, `http`, `quiet`, `input`, `question`, `stalled`, `ready`, or `timeout`."""
+    """`ended`, `log`, `port`, `http`, `quiet`, `input`, `question`, `prompt`, `stalled`, `ready`, or `timeout`."""
     match: Match | None = None
     """The line that matched, for `log`."""
 

@@ -122,6 +122,15 @@ class _Wait:
                     return
                 await alarm.wait()
 
+    async def prompt(self, but: tuple[str, ...]) -> None:
+        while True:
+            with heard([live.changed for live in self.lives]) as alarm:
+                facts = [self.core.with_facts(job).facts for job in self.now()]
+                shown = [one.question for one in facts if one is not None and one.question is not None]
+                if any(posed.typed_at is not None and posed.id not in but for posed in shown):
+                    return
+                await alarm.wait()
+
     async def stall(self, *, stalled: bool) -> None:
         while True:
             with heard([live.changed for live in self.lives]) as alarm:
@@ -212,6 +221,8 @@ def _of_jobs(waiting: _Wait, until: Until) -> list[tuple[str, Condition]]:
         conditions.append(("stalled", lambda: waiting.stall(stalled=stalled)))
     if (but := until.question) is not None:
         conditions.append(("question", lambda: waiting.question(but)))
+    if (shown := until.prompt) is not None:
+        conditions.append(("prompt", lambda: waiting.prompt(shown)))
     if until.ready:
         waiting.check_services()
         conditions.append(("ready", waiting.ready))

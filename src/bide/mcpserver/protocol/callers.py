@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 from msgspec.structs import replace
 
 from bide.mcpserver import toolsets
+from bide.mcpserver.display import CHOICES
 from bide.mcpserver.scope import SCOPES
 from bide.mcpserver.tool import Caller
 from bide.model.owners import owner_of
@@ -33,8 +34,17 @@ def known(ctx: Any) -> Caller:
     cwd = said.get("bide-folder", caller.cwd)
     owner = said.get("bide-owner") or caller.owner or owner_of(client, cwd)
     scope = said.get("bide-scope", caller.scope)
+    output = said.get("bide-output", caller.output)
     tools = tuple(name.strip() for name in said.get("bide-tools", "").split(",") if name.strip()) or caller.toolsets
     tools = toolsets.NAMES if "all" in tools else tools
     if scope not in SCOPES:
         raise MCPError(code=types.INVALID_PARAMS, message=f"no scope {scope!r}; known are {', '.join(SCOPES)}")
-    return replace(caller, client=client, cwd=cwd, owner=owner, scope=scope, toolsets=tools)
+    if output is not None and output not in CHOICES:
+        raise MCPError(code=types.INVALID_PARAMS, message=f"no output {output!r}; known are {', '.join(CHOICES)}")
+    return replace(caller, client=client, cwd=cwd, owner=owner, scope=scope, toolsets=tools, output=output)
+
+
+def session_of(ctx: Any) -> str:
+    """Return the id of the HTTP session that a request belongs to; empty where there is none."""
+    said: Mapping[str, str] = {} if ctx.request is None else ctx.request.headers
+    return said.get("mcp-session-id", "")

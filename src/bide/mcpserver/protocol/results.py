@@ -34,7 +34,7 @@ def result(answer: Answer) -> types.CallToolResult:
     parts = [answer.text, answer.aside] if answer.aside else [answer.text]
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=uncontrolled(part)) for part in parts],
-        structured_content=answer.data,
+        structured_content=None if answer.bare else answer.data,
         is_error=answer.is_error,
     )
 

@@ -15,7 +15,7 @@ from bide.mcpserver.protocol import forms, results
 from bide.mcpserver.protocol.forms import EXTENSION, RELATED, Era
 from bide.mcpserver.protocol.subscriptions import Subscriptions
 from bide.mcpserver.tasks import Tasks, status_of
-from bide.mcpserver.tool import Call, Tool
+from bide.mcpserver.tool import Call, Tool, fitted
 from bide.model.errors import BideError
 from bide.model.job import Job
 from bide.model.phase import Ended
@@ -100,7 +100,7 @@ class TaskMethods:
         if job is not None and not asked:
             job = await self._tasks.settled(job)
             if isinstance(job.phase, Ended):
-                return results.result(await self._tasks.result(call, job))
+                return await self._result_of(call, job)
         if job is None and asked:
             raise MCPError(
                 code=types.INVALID_PARAMS,
@@ -162,7 +162,7 @@ class TaskMethods:
                 pass
             case _:
                 try:
-                    result = results.result(await self._tasks.result(call, job))
+                    result = await self._result_of(call, job)
                     body |= {"status": "completed", "result": forms.dumped(result)}
                 except BideError as error:
                     body |= {"status": "failed", "error": {"code": types.INTERNAL_ERROR, "message": str(error)}}
@@ -199,10 +199,14 @@ class TaskMethods:
                 await self._tasks.answer(call, job, {question.key: said})
                 job = (await self._jobs.wait([job.id], until=Until(input=False))).jobs[0]
         try:
-            result = results.result(await self._tasks.result(call, job))
+            result = await self._result_of(call, job)
         except BideError as error:
             raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
         return {**forms.dumped(result), "_meta": {RELATED: {"taskId": job.id}}}
+
+    async def _result_of(self, call: Call, job: Job) -> types.CallToolResult:
+        answer = await self._tasks.result(call, job)
+        return results.result(fitted(answer, call.caller.display, ours=True))
 
     async def _list(self, ctx: Any, _: Era, given: Mapping[str, Any]) -> Json:
         found, following = await self._tasks.page(self._call(ctx).own, given.get("cursor"))

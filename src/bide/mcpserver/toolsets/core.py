@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from bide.api import Filter, Killed
-from bide.mcpserver import questions, text
+from bide.mcpserver import output, questions, text
+from bide.mcpserver.output import Report
 from bide.mcpserver.scope import SCOPES
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import asking, place, runs
+from bide.mcpserver.waiting import wait_reporting
 from bide.model.job import Job
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.notify import JOB_FLAGS
 from bide.model.output import Stream
 from bide.model.phase import Ended
-from bide.model.schema import Json, fields, flag, number, whole, words
+from bide.model.plaintext import clean_line
+from bide.model.schema import Json, budget, fields, flag, number, whole, words
 from bide.model.schema import text as string
+from bide.model.until import Until
+from bide.model.waiting import Mode
 from bide.model.words import outlived, processes
 
 _UNTIL = {
     "type": "object",
     "properties": {
-        "log": string("a line matches this regular expression"),
+        "log": string("regular expression of a line"),
         "port": whole("this TCP port accepts", minimum=1, maximum=65535),
         "http": string("this URL answers"),
-        "quiet": number("no output for so many seconds", minimum=0.1),
-        "input": flag("it asks for input"),
+        "quiet": number("seconds without output", minimum=0.1),
+        "input": flag("it asks"),
     },
     "additionalProperties": False,
 }
@@ -34,7 +42,7 @@ _NOTIFY = {
     "description": f"of what to be told unasked: {', '.join(JOB_FLAGS)}",
     "additionalProperties": {"type": "boolean"},
 }
-_BUDGET = whole("tokens of output to show (default 2000)", minimum=0, maximum=50_000)
+_BUDGET = budget()
 
 
 # jobs, logs, send, kill
@@ -63,54 +71,97 @@ def _owned(call: Call, job: Job) -> str:
 
 
 async def logs(call: Call, given: Json) -> Answer:
-    """A piece of one stream."""
-    budget = given.get("budget", text.BUDGET)
-    stream = Stream(given.get("stream", "out"))
+    """What is new of a job's output; or the bytes, lines or matches that were named, whatever was shown before."""
+    budget = given.get("budget", output.BUDGET)
     job = await call.own.job(given["job"])
+    named = Stream(given["stream"]) if "stream" in given else None
+    report = Report()
+    report.say(text.job_line(job))
+    report.data = text.job_data(job)
     if "grep" in given:
-        return await _grepped(call, job, stream, given)
-    if "offset" not in given and "tail" not in given:
-        found = await text.output(call.jobs, job, stream, budget, call.mark)
-        shown = found or (
-            f"nothing on {stream} so far" if not isinstance(job.phase, Ended) else f"nothing on {stream}",
-            {},
-        )
-        return Answer(text.lines([text.job_line(job), shown[0]]), {**text.job_data(job), str(stream): shown[1]})
-    limit = min(given.get("limit", budget * text.CHARS_PER_TOKEN), 1 << 20)
-    piece = await call.jobs.read(job.id, stream=stream, offset=given.get("offset"), tail=given.get("tail"), limit=limit)
-    shown = text.fenced(
-        text.excerpt(piece.data, piece.offset, budget * text.CHARS_PER_TOKEN, call.mark), piece, call.mark
-    )
-    return Answer(text.lines([text.job_line(job), shown[0]]), {**text.job_data(job), str(stream): shown[1]})
+        await _grepped(call, report, job, given)
+    elif "offset" in given or "tail" in given or "limit" in given:
+        await _read(call, report, job, given)
+    else:
+        view = await output.selected(call, job, budget, named)
+        report.say(view.said or ("" if view.text else _nothing(job, named)))
+        report.show(view.text)
+        report.data |= view.data
+    return report.answer()
 
 
-async def _grepped(call: Call, job: Job, stream: Stream, given: Json) -> Answer:
+def _nothing(job: Job, stream: Stream | None) -> str:
+    so_far = "" if isinstance(job.phase, Ended) else " so far"
+    return f"nothing{f' on {stream}' if stream else ''}{so_far}"
+
+
+async def _read(call: Call, report: Report, job: Job, given: Json) -> None:
+    stream = Stream(given.get("stream", "out"))
+    room = given.get("budget", output.BUDGET) * output.CHARS_PER_TOKEN
+    tail = given.get("tail")
+    offset = None if tail else given.get("offset", 0)
+    wanted = given.get("limit", room)
+    limit = max(min(wanted, room, 1 << 20), 1)
+    found = await call.jobs.read(job.id, stream=stream, offset=offset, tail=tail, limit=1 << 20 if tail else limit)
+    part = output.part_of(found, offset, room)
+    report.data[str(stream)] = output.data_of(part)
+    if not part.pieces:
+        return report.say(_nothing(job, stream))
+    if offset is not None and offset <= call.shown.since(job.id).get(stream, 0):
+        call.shown.show(job.id, {stream: part.next})
+    report.show(output.fenced(job, [part], call.mark))
+    left = min(found.size, offset + wanted) - found.next if offset is not None and "limit" in given else 0
+    return report.say(f"The next: {output.logs_call(job, stream, found.next, left)}" if left > 0 else "")
+
+
+async def _grepped(call: Call, report: Report, job: Job, given: Json) -> None:
+    stream = Stream(given.get("stream", "out"))
+    room = given.get("budget", output.BUDGET) * output.CHARS_PER_TOKEN
     found = await call.jobs.read(job.id, stream=stream, grep=given["grep"], offset=given.get("offset", 0))
-    rows = [(match.offset, match.line.decode("utf-8", "replace")) for match in found.matches[:200]]
-    body = b"".join(f"{offset}: {line}\n".encode() for offset, line in rows)
-    shown = text.excerpt(body, 0, given.get("budget", text.BUDGET) * text.CHARS_PER_TOKEN, call.mark).text
-    said = (
-        f"--- {stream} {call.mark}: {len(found.matches)} lines match, each after its offset\n{shown}--- end {call.mark}"
-    )
-    data = {**text.job_data(job), "matches": [{"offset": offset, "line": line[:500]} for offset, line in rows]}
-    return Answer(text.lines([text.job_line(job), said]), {**data, "next": found.next, "size": found.size})
+    rows: list[Json] = []
+    for match in found.matches:
+        line = clean_line(match.line.decode("utf-8", "replace"))[:500]
+        room -= len(line) + 10
+        if room < 0:
+            break
+        rows.append({"offset": match.offset, "line": line})
+    count = f"{len(found.matches)} lines match" + (f", the first {len(rows)}" if len(rows) < len(found.matches) else "")
+    body = "".join(f"{row['offset']}: {row['line']}\n" for row in rows)
+    report.show(f"--- {stream} {call.mark}: {count}, each after its offset\n{body}--- end {call.mark}")
+    if len(rows) < len(found.matches):
+        after = found.matches[len(rows)].offset
+        report.say(
+            f"More: logs {json.dumps({'job': job.id, 'stream': str(stream), 'grep': given['grep'], 'offset': after})}"
+        )
+    report.data |= {"matches": rows, "next": found.next, "size": found.size}
+
+
+_FOLLOWS = 5.0
+"""Seconds in which what follows an input is shown in the answer to it."""
 
 
 async def send(call: Call, given: Json) -> Answer:
-    """Input, its end, or a signal; to a job that asked something, the answer."""
+    """Input, its end, or a signal; to a job that asked something, the answer. Shows what follows, up to the next prompt or the end."""
     posed = await questions.answered(call, given)
-    if posed is not None:
-        job = await call.own.job(posed.job)
-        return Answer(f"{posed.state} {posed.id}; {text.job_line(job)}", {**text.job_data(job), "question": posed.id})
-    job = await call.own.job(given["job"])
-    sent = await call.jobs.send(
-        job.id,
-        data=given.get("text", "").encode(),
-        eof=given.get("eof", False),
-        signal=given.get("signal"),
-        key=call.key,
+    job = await call.own.job(given["job"] if posed is None else posed.job)
+    if posed is None:
+        if (shows := questions.of(job)) is not None:
+            call.shown.show_prompts([shows.id])
+        job = await call.jobs.send(
+            job.id,
+            data=given.get("text", "").encode(),
+            eof=given.get("eof", False),
+            signal=given.get("signal"),
+            key=call.key,
+        )
+    longest = min(given.get("wait", _FOLLOWS if "text" in given or given.get("eof") else 0), call.longest)
+    waited = await wait_reporting(call, [job.id], Mode.ALL, Until(), timedelta(seconds=longest), asks=True)
+    found = await runs.told(call, waited, given.get("budget"))
+    said = "sent" if posed is None else f"{posed.state} {posed.id}"
+    data = found.data if posed is None else {**found.data, "question": posed.id}
+    return replace(
+        found, text=f"{said}; {found.text}", brief=f"{said}; {found.brief}", data=data, facts=output.facts_of(data)
     )
-    return Answer(f"sent; {text.job_line(sent)}", text.job_data(sent))
 
 
 async def kill(call: Call, given: Json) -> Answer:
@@ -142,10 +193,13 @@ _COMMAND = {
 }
 _JOB = string("id or name", minLength=1)
 
+_ONE = {"id": "job", "jobs": "job"}
+_MANY = {"id": "jobs", "job": "jobs"}
+"""Models mix up what one job is called and what several are."""
+
 AWAIT = Tool(
     "await",
-    "Wait for jobs to end, or until something holds. Blocks as long as you survive it, then says 'still running': call it again. "
-    "Costs nothing while it waits.",
+    "Wait for jobs to end, or until something holds; what takes longer is 'still running': call it again. Costs nothing while it waits.",
     fields(
         ("jobs",),
         jobs=words("ids or names", minItems=1, maxItems=100),
@@ -156,13 +210,14 @@ AWAIT = Tool(
     ),
     runs.await_,
     reads_only=True,
+    aliases=_MANY,
 )
 
 TOOLS = (
     Tool(
         "run",
-        "Run a command as a durable job. Answers with its end and output; if it takes longer than you can wait, with the job's id, "
-        "and it goes on: use await. Dev servers: give 'until' (port, http or log) to be answered when it is ready.",
+        "Run a command as a durable job. Answers with its end and output; if that takes long, with the job's id, and it goes on: "
+        "use await. Dev servers: give 'until' to be answered when it is ready.",
         fields(
             (),
             command=_COMMAND,
@@ -174,14 +229,18 @@ TOOLS = (
             label=string(),
             session=string("run in this session"),
             background=flag("answer at once"),
-            wait=number("answer after so many seconds at the latest", minimum=0),
+            wait=number("seconds to the answer at most", minimum=0),
             until=_UNTIL,
             timeout=number("end it after so many seconds", minimum=0.001),
-            idle=number("end it after so many seconds without output", minimum=0.001),
+            idle=number("the same, without output", minimum=0.001),
             memory=whole("bytes", minimum=1),
+            output_cap=whole("bytes of output to keep", minimum=1),
+            group=string("runs as many at once as its limit"),
+            priority=whole("default 0", minimum=-1000, maximum=1000),
+            after=words("jobs that must succeed first"),
             stdin=flag("keep stdin open for send"),
-            pty=flag("give it a terminal"),
-            reuse=string("join an equal job instead of starting another", enum=["running", "recent"]),
+            pty=flag("give it a terminal, for a program that asks"),
+            reuse=string("join an equal job", enum=["running", "recent"]),
             notify=_NOTIFY,
             budget=_BUDGET,
         ),
@@ -208,11 +267,11 @@ TOOLS = (
         ),
         jobs,
         reads_only=True,
+        aliases=_MANY,
     ),
     Tool(
         "logs",
-        "Read a job's output: by default its head, tail and errors; or exact bytes from 'offset', the last 'tail' lines, or lines that "
-        "match 'grep'.",
+        "Read a job's output: what is new and worth reading; or bytes from 'offset', the last 'tail' lines, or lines that match 'grep'.",
         fields(
             ("job",),
             job=_JOB,
@@ -225,13 +284,23 @@ TOOLS = (
         ),
         logs,
         reads_only=True,
+        aliases=_ONE,
     ),
     Tool(
         "send",
-        "Write to a job's stdin or terminal, close it, or send a signal; or answer what it asks.",
-        fields(("job",), job=_JOB, text=string(), eof=flag(), signal=whole(minimum=1, maximum=64)),
+        "Write to a job's stdin or terminal, close it, or send a signal; or answer what it asks. Shows what follows.",
+        fields(
+            ("job",),
+            job=_JOB,
+            text=string(),
+            eof=flag(),
+            signal=whole(minimum=1, maximum=64),
+            wait=number("for what follows (default 5 s)", minimum=0),
+            budget=_BUDGET,
+        ),
         send,
         destructive=True,
+        aliases=_ONE,
     ),
     Tool(
         "kill",
@@ -240,14 +309,15 @@ TOOLS = (
         kill,
         destructive=True,
         idempotent=True,
+        aliases=_MANY,
     ),
     Tool(
         "session",
-        "A shell-like place: cd, export and functions of one run hold for the next (give its id to run as 'session').",
+        "A shell-like place: cd, export and functions of one run hold for the next (give it to run).",
         fields(
             ("action",),
             action=string(enum=["start", "update", "show", "list", "end"]),
-            id=string(),
+            session=string(),
             cwd=string(),
             env={"type": "object", "additionalProperties": {"type": "string"}},
             unset=words("variables to unset"),
@@ -256,6 +326,7 @@ TOOLS = (
         ),
         place.session,
         destructive=True,
+        aliases={"id": "session"},
     ),
     asking.TOOL,
 )

@@ -13,11 +13,11 @@ from bide.model.schema import Json
 from bide.model.session import Session
 
 _FIELDS: dict[str, tuple[str, ...]] = {
-    "start": ("id", "cwd", "env", "vars"),
-    "update": ("id", "cwd", "env", "unset", "vars"),
-    "show": ("id",),
+    "start": ("session", "cwd", "env", "vars"),
+    "update": ("session", "cwd", "env", "unset", "vars"),
+    "show": ("session",),
     "list": (),
-    "end": ("id", "forget"),
+    "end": ("session", "forget"),
 }
 
 
@@ -37,10 +37,10 @@ async def session(call: Call, given: Json) -> Answer:
     return await _of_one(call, action, given)
 
 
-async def opened(call: Call, given: Json) -> SessionStarted:
+async def opened(call: Call, given: Json, id_: str | None) -> SessionStarted:
     """A session of the caller's, where and with what it says."""
     return await call.jobs.sessions.start(
-        given.get("id"),
+        id_,
         cwd=os.path.join(call.caller.cwd, given.get("cwd", "")),
         env=given.get("env"),
         vars=given.get("vars"),
@@ -50,7 +50,7 @@ async def opened(call: Call, given: Json) -> SessionStarted:
 
 
 async def _start(call: Call, given: Json) -> Answer:
-    started = await opened(call, given)
+    started = await opened(call, given, given.get("session"))
     said, following = text.next_call("run", session=started.session.id, command="...")
     parts = [f"started {line(started.session)}. To use it: {said}"]
     data: Json = {**data_of(started.session), "next": following}
@@ -61,9 +61,9 @@ async def _start(call: Call, given: Json) -> Answer:
 
 
 async def _of_one(call: Call, action: str, given: Json) -> Answer:
-    if "id" not in given:
-        raise BadRequest(detail=f"{action!r} needs 'id': which session")
-    known = await call.own.session(given["id"])
+    if "session" not in given:
+        raise BadRequest(detail=f"{action!r} needs 'session': its id")
+    known = await call.own.session(given["session"])
     if action == "end":
         ended = await call.jobs.sessions.end(known.id, forget=given.get("forget", False))
         parts = [f"ended session {known.id}; {len(ended.killed)} jobs were active and were killed"]

@@ -8,20 +8,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bide.mcpserver import patience, questions, text
-from bide.mcpserver.answers import answered
+from bide.mcpserver import emptyinput, output, patience, questions, text
+from bide.mcpserver.output import Report
 from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.limits import Limits
-from bide.model.output import Stream
-from bide.model.phase import Ended
+from bide.model.phase import Ended, Running
 from bide.model.plans import notify_from_json
 from bide.model.request import Request
 from bide.model.results import Ran
 from bide.model.schema import Json
+from bide.model.turn import Turn
 from bide.model.until import Until
 from bide.model.waiting import Mode, Waited
 
@@ -49,15 +49,15 @@ async def run(call: Call, given: Json) -> Answer:
     ran = await _ran(call, given)
     # Said again after a daemon's death, a call finds the job that it started itself.
     joined = ran.joined and ran.job.key != call.key
-    budget = given.get("budget", text.BUDGET)
+    budget = given.get("budget")
     if given.get("background"):
         if isinstance(ran.job.phase, Ended):
-            return await _told(call, Waited((ran.job,), "ended"), budget, joined=joined)
+            return await told(call, Waited((ran.job,), "ended"), budget, joined=joined)
         return _started(ran.job, joined=joined)
     seconds = min(given.get("wait", patience.deadline(call.caller.client, call.caller.patience)), call.longest)
     until = _until(given.get("until", {}))
     waited = await wait_reporting(call, [ran.job.id], Mode.ALL, until, timedelta(seconds=seconds), asks=True)
-    return await _told(call, waited, budget, joined=joined)
+    return await told(call, waited, budget, joined=joined)
 
 
 async def begin(call: Call, given: Json) -> Job | None:
@@ -71,17 +71,13 @@ async def _ran(call: Call, given: Json) -> Ran:
     if "session" in given:
         await call.own.session(given["session"])
     # Always in the background for the engine, so that a cancelled call leaves it alone; in a session it counts as what it is.
-    ran = await call.jobs.run(replace(_request(call, given), followed=not given.get("background")))
+    after = tuple(await call.own.ids(given.get("after", ())))
+    ran = await call.jobs.run(replace(_request(call, given, after), followed=not given.get("background")))
     call.own.arrivals.ring()
     return ran
 
 
-async def told(call: Call, job: Job) -> Answer:
-    """What a run is answered when its job is over."""
-    return await _told(call, Waited((job,), "ended"), text.BUDGET)
-
-
-def _request(call: Call, given: Json) -> Request:
+def _request(call: Call, given: Json, after: tuple[str, ...]) -> Request:
     code = given.get("code")
     if (code is None) == ("command" not in given):
         raise BadRequest(
@@ -100,6 +96,7 @@ def _request(call: Call, given: Json) -> Request:
         options["notify"] = notify_from_json(given["notify"])
     if "reuse" in given:
         options["dedup"] = Dedup(Policy(f"reuse_{given['reuse']}"))
+    limits: dict[str, Any] = {"output_bytes": given["output_cap"]} if "output_cap" in given else {}
     return Request.of(
         command if isinstance(command, str) else tuple(command),
         **surroundings,
@@ -110,15 +107,19 @@ def _request(call: Call, given: Json) -> Request:
             timeout=_duration(given.get("timeout")),
             idle=_duration(given.get("idle")),
             memory_bytes=given.get("memory"),
+            **limits,
         ),
+        turn=Turn(group=given.get("group", ""), priority=given.get("priority", 0), after=after),
         **options,
     )
 
 
 def _started(job: Job, *, joined: bool) -> Answer:
     said, following = text.next_call("await", jobs=[job.id])
-    first = f"joined {text.job_line(job)}" if joined else f"started {text.job_line(job)}"
-    words_ = f"{first}. {text.WAITING_IS_FREE} For its end: {said}"
+    first = f"joined {text.job_line(job)}" if joined else f"started {text.called_of(job)}"
+    if not isinstance(job.phase, Running) and not joined:
+        first = f"accepted {text.job_line(job)}"
+    words_ = f"{first}. Waiting is free, so do not poll; for its end: {said}"
     return Answer(words_, {**text.job_data(job), **_if(joined, joined=True), "next": following})
 
 
@@ -126,37 +127,36 @@ def _if(holds: bool, **data: object) -> Json:  # noqa: FBT001 - reads as a sente
     return dict(data) if holds else {}
 
 
-async def _told(call: Call, waited: Waited, budget: int, *, joined: bool = False) -> Answer:
-    """One job's state and output after a wait."""
+async def told_end(call: Call, job: Job) -> Answer:
+    """What a run is answered when its job is over."""
+    return await told(call, Waited((job,), "ended"))
+
+
+async def told(call: Call, waited: Waited, budget: int | None = None, *, joined: bool = False) -> Answer:
+    """One job's state after a wait, with its new output."""
     job = waited.jobs[0]
     over = isinstance(job.phase, Ended)
-    parts = [_met(waited, joined=joined)]
-    data: Json = {**text.job_data(job), **_if(joined, joined=True), **_if(not over, met=waited.met)}
+    report = Report()
+    report.say(_met(waited, joined=joined))
+    report.data = {**text.job_data(job), **_if(joined, joined=True), **_if(not over, met=waited.met)}
     if not over:
-        said, data["next"] = text.following(job)
-        parts.append(said)
-    for key, said, shown in await _outputs(call, job, budget):
-        parts.append(said)
-        data[key] = shown
-    return Answer(text.lines(parts), data)
-
-
-async def _outputs(call: Call, job: Job, budget: int) -> list[tuple[str, str, Json]]:
-    """What a job brought, by what it is called in the data: what it wrote, or, of a request to an LLM, the answer."""
-    if not budget:
-        return []
-    if job.spec.ask is not None and isinstance(job.phase, Ended):
-        answer = await call.jobs.llm.answer(job.id)
-        return [("answer", *answered(answer, budget, call.mark))]
-    found = [(str(stream), await text.output(call.jobs, job, stream, budget, call.mark)) for stream in Stream]
-    return [(key, *shown) for key, shown in found if shown is not None]
+        said, report.data["next"] = text.following(job)
+        report.say(said)
+    view = await output.view(call, job, budget)
+    report.say(view.said)
+    if emptyinput.is_met(job, view.text):
+        report.say(emptyinput.ADVICE)
+        report.data["advice"] = emptyinput.ADVICE
+    report.show(view.text)
+    report.data |= view.data
+    return report.answer()
 
 
 def _met(waited: Waited, *, joined: bool = False) -> str:
     line = ("joined " if joined else "") + text.job_line(waited.jobs[0])
     if waited.match is not None:
         return f"{line}; its log matched at byte {waited.match.offset}"
-    if waited.met in ("ended", "question", "timeout"):
+    if waited.met in ("ended", "question", "input", "timeout"):
         return line
     return f"{line}; what it was awaited for holds: {waited.met}"
 
@@ -170,12 +170,12 @@ async def await_(call: Call, given: Json) -> Answer:
     mode = Mode(given.get("mode", "all"))
     until = _until(given.get("until", {}))
     waited = await wait_reporting(call, given["jobs"], mode, until, timedelta(seconds=seconds), asks=True)
-    budget = given.get("budget", text.BUDGET)
-    if len(waited.jobs) == 1:
-        if waited.met in ("question", "timeout") and "budget" not in given:
-            return _unchanged(waited)
-        return await _told(call, waited, budget)
-    return await _told_all(call, waited, budget)
+    budget = given.get("budget")
+    if len(waited.jobs) > 1:
+        return await _told_all(call, waited, budget)
+    if waited.met in ("question", "timeout") and budget is None:
+        return _unchanged(waited)
+    return await told(call, waited, budget)
 
 
 def _unchanged(waited: Waited) -> Answer:
@@ -189,23 +189,22 @@ def _unchanged(waited: Waited) -> Answer:
     return Answer(line, {**text.job_data(job), "met": waited.met, "next": following})
 
 
-async def _told_all(call: Call, waited: Waited, budget: int) -> Answer:
+async def _told_all(call: Call, waited: Waited, budget: int | None) -> Answer:
     over = [job for job in waited.jobs if isinstance(job.phase, Ended)]
     left = [job for job in waited.jobs if not isinstance(job.phase, Ended)]
-    share = budget // max(len(over), 1) // 2
-    parts: list[str] = []
+    failed = [job for job in over if not output.is_well(job)]
+    share = None if budget is None else budget // max(len(over), 1)
+    report = Report()
     rows: list[Json] = []
     for job in over:
-        parts.append(text.job_line(job))
-        row = text.job_data(job)
-        for key, said, shown in await _outputs(call, job, share):
-            parts.append(said)
-            row[key] = shown
-        rows.append(row)
-    data: Json = {"met": waited.met, "ended": rows, "running": [text.job_data(job) for job in left]}
+        view = await output.view(call, job, share, several=len(failed) or 1)
+        report.say(text.job_line(job) + (f". {view.said}" if view.said else ""))
+        report.show(view.text)
+        rows.append({**text.job_data(job), **view.data})
+    report.data = {"met": waited.met, "ended": rows, "running": [text.job_data(job) for job in left]}
+    for job in left:
+        report.say(text.job_line(job) + (". " + text.following(job)[0] if questions.of(job) else ", still running"))
     if left:
-        said, following = text.next_call("await", jobs=[job.id for job in left])
-        parts += [text.job_line(job) + ("" if questions.is_put(job) else ", still running") for job in left]
-        parts.append(f"{text.WAITING_IS_FREE} For the rest: {said}")
-        data["next"] = following
-    return Answer(text.lines(parts), data)
+        said, report.data["next"] = text.next_call("await", jobs=[job.id for job in left])
+        report.say(f"{text.WAITING_IS_FREE} For the rest: {said}")
+    return report.answer()

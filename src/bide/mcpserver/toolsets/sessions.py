@@ -170,7 +170,7 @@ _FILTER = fields(
 
 async def start_session(call: Call, given: Json) -> Answer:
     """Open a session."""
-    started = await place.opened(call, given)
+    started = await place.opened(call, given, given.get("id"))
     data: Json = {"sessionId": started.session.id, **session_record(started.session)}
     if started.evicted:
         data["evicted"] = list(started.evicted)

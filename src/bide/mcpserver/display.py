@@ -1,0 +1,32 @@
+"""Which part of an answer carries a job's output to a client's model: the text or the structured content, never both."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Display(StrEnum):
+    """The part of an answer that holds the output."""
+
+    ALONE = "alone"
+    """The text, without structured content: a client that finds structured content shows nothing else."""
+    TEXT = "text"
+    """The text; the structured content holds facts."""
+    DATA = "data"
+    """The structured content; the text says what happened."""
+
+
+CHOICES = (Display.TEXT, Display.DATA)
+"""What `bide mcp --output` takes."""
+
+_KNOWN = {
+    "claude-code": Display.ALONE,
+    "codex-mcp-client": Display.ALONE,
+    "gemini-cli-mcp-client": Display.ALONE,
+}
+"""Measured: all three show their model a text that comes alone; the first two show no text beside structured content."""
+
+
+def display_of(client: str, configured: str | None = None) -> Display:
+    """Return where this client's model finds output; a configured choice goes before the table."""
+    return Display(configured) if configured is not None else _KNOWN.get(client, Display.TEXT)

@@ -1,0 +1,25 @@
+"""Notice that a program asked for input that nobody could give: its stdin was empty."""
+
+from __future__ import annotations
+
+import re
+
+from bide.model.job import Job
+from bide.model.phase import Ended
+
+ADVICE = 'Its stdin was empty. To answer what it asks, run it again with "pty": true.'
+
+_ASKED = re.compile(
+    r"[\[(](?:y(?:es)?/n(?:o)?)\b|\bEOFError\b|EOF when reading a line|(?:stdin|input device|input) is not a (?:tty|terminal)"
+    r"|\bread:.*(?:end of file|EOF)|inappropriate ioctl for device",
+    re.IGNORECASE,
+)
+_READS = re.compile(r"(?:^|[;&|({\s])read\s+(?:-[a-zA-Z]+\s+)*-[a-zA-Z]*p")
+"""The shell's own prompt: it is not even shown where stdin is no terminal."""
+
+
+def is_met(job: Job, shown: str) -> bool:
+    """Whether a job that ended without an input seems to have asked for some, by its command and what is shown of its output."""
+    if job.spec.stdin or job.spec.pty or job.spec.ask is not None or not isinstance(job.phase, Ended):
+        return False
+    return _ASKED.search(shown) is not None or _READS.search(job.spec.command) is not None
