@@ -108,7 +108,14 @@ async def raw(
     jobs: Jobs, cwd: Path, version: str, *abilities: Json, owner: str = "raw", **more: object
 ) -> AsyncGenerator[Raw]:
     """A client of a door in this process that says it can do this; the handshake is done. `more` is for its copier to say."""
-    hello = {"owner": owner, "cwd": str(cwd), "env": {"PATH": "/usr/bin:/bin"}, "connection": "c0", "output": "data", **more}
+    hello = {
+        "owner": owner,
+        "cwd": str(cwd),
+        "env": {"PATH": "/usr/bin:/bin"},
+        "connection": "c0",
+        "output": "data",
+        **more,
+    }
     to_door, at_door = anyio.create_memory_object_stream[bytes](100)
     to_client, at_client = anyio.create_memory_object_stream[bytes](100)
     client = Raw(to_door.send, version, {key: value for one in abilities for key, value in one.items()})
