@@ -101,7 +101,7 @@ async def test_text_and_structured_content_do_not_repeat_each_others_output(
     jobs_here: Jobs, tmp_path: Path, name: str, output: str | None
 ) -> None:
     async with agent(jobs_here, tmp_path, owner="ann", name=name, output=output) as ai:
-        await jobs_here.run("echo a-notice-of-it; exit 1", owner="ann", background=True)
+        await jobs_here.run("echo a-no'tice'-of-it; exit 1", owner="ann", background=True)
         await settled(jobs_here, "ann")
         for tool, given in (
             ("run", {"command": "echo w'o'rd; exit 1", "name": "it"}),

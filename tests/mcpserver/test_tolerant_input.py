@@ -64,7 +64,8 @@ def test_numbers_and_flags_as_text_fit_every_field_that_takes_them(named: tuple[
 
 
 MISSPELT = {
-    named: next((key[:-1] for key in tool.schema["properties"] if len(key) > 3), "") for named, tool in TOOLS.items()
+    named: next((key[:-1] for key in tool.schema["properties"] if len(key) > 3 and key[:-1] not in tool.aliases), "")
+    for named, tool in TOOLS.items()
 }
 
 
