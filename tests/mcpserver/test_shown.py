@@ -10,6 +10,7 @@ from tests.support.gates import Gate
 from bide.api import Jobs
 from bide.mcpserver.shown import JOBS, Memory, Showing
 from bide.model.output import Stream
+from bide.model.schema import Json
 
 NUMBERS = "".join(f"{number}\n" for number in range(1, 11))
 
@@ -87,7 +88,7 @@ def test_a_connection_remembers_so_many_jobs() -> None:
 
 async def test_what_a_success_left_out_is_still_new(ai: Agent) -> None:
     answer = await ai.ask("run", command="seq 3000")
-    data = answer.structured_content or {}
+    data: Json = answer.structured_content or {}
     assert data["out"]["text"] == "2999\n3000\n"
     assert f'the rest: logs {{"job": "{data["job"]}"}}' in text_of(answer)
     assert (await ai.data("logs", job=data["job"]))["out"]["text"].startswith("1\n2\n")

@@ -10,6 +10,7 @@ from tests.support.gates import Gate
 
 from bide.api import Jobs
 from bide.mcpserver import patience
+from bide.model.schema import Json
 
 SEES = ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "other"]
 """Clients whose model is shown the text of an answer."""
@@ -143,7 +144,7 @@ async def test_a_run_takes_its_turn_and_its_output_cap(ai: Agent, gate: Gate) ->
     answer = await ai.ask("run", command="echo then", background=True, after=[first["job"]], priority=5)
     assert f"it starts after the success of {first['job']}" in text_of(answer)
     gate.open()
-    after = answer.structured_content or {}
+    after: Json = answer.structured_content or {}
     assert (await ai.data("await", jobs=[after["job"]]))["out"]["text"] == "then\n"
     capped = await ai.data("run", command="seq 100000; exit 1", output_cap=65536)
     assert capped["out"]["dropped"] > 0
