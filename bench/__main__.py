@@ -19,6 +19,7 @@ from bench.figures import Figure
 from bench.place import Place
 from bench.processes import filesystem
 from bench.rows import (
+    answers,
     cli,
     exits,
     latency,
@@ -55,6 +56,7 @@ ROWS: dict[str, Measure] = {
     "gc": removing.measure,
     "gc-many": retaining.measure,
     "mcp": mcp.measure,
+    "answers": answers.measure,
     "outbox": outbox.measure,
     "llm": llm.measure,
 }
@@ -76,6 +78,7 @@ ORDER = (
     "output",
     "list",
     "gc-many",
+    "answers",
     "start",
 )
 """In which they are measured: `memory` and `restart` share a thousand running jobs, `output` and `list` leave
@@ -83,7 +86,7 @@ gigabytes to be written back, and neither may disturb the others."""
 
 HEAVY = ("output", "list", "gc-many")
 
-NAMED = ("gc-many",)
+NAMED = ("gc-many", "answers")
 """Rows that take minutes: measured only where they are asked for by name."""
 
 REPOSITORY = Path(__file__).resolve().parent.parent
