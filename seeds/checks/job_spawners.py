@@ -250,7 +250,7 @@ def progress(t: Trial) -> None:
         env={"BIDE_OWNER": "me"},
     )
     t.rest(10)
-    _, pulled = t.http("POST", "/v1/outbox/me/pull", {"limit": 250, "room": 200000}, owner="me")
+    _, pulled = t.http("POST", "/v1/outbox/me/pull", {"limit": 250, "room": 100000}, owner="me")
     output = [one for one in pulled.get("notices", []) if one["what"] == "output"]
     t.claim(10 <= len(output) <= 16, f"8 s of flood: {len(output)} batches")
     t.claim(
