@@ -47,6 +47,11 @@ class Answer:
         return self.texts[0] if self.texts else ""
 
     @property
+    def own(self) -> str:
+        """The first text block without the news that rides behind it."""
+        return self.text.split("\n--- bide ")[0].rstrip()
+
+    @property
     def all(self) -> str:
         """Every text block."""
         return "\n".join(self.texts)

@@ -555,6 +555,7 @@ def events(t: Trial) -> None:
         t,
         ["batch", [["work", {"action": "spawn", "id": "a", "say": "x"}], ["await", {"all": ["a"]}]]],
         ["batch", [["work", {"action": "spawn", "id": "b", "seconds": 60}]]],
+        ["sleep", 1],
         ["batch", [["work", {"action": "abort", "id": "b"}]]],
     )
     t.equal(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import time
 
@@ -48,23 +49,23 @@ def nothing_to_wait_for(t: Trial) -> None:
     """All ids missing, or nothing running: the two texts, at once."""
     c = t.client("job")
     answer = c.call("job", {"poll": ["a", "b"]})
-    t.equal(answer.text, "No matching jobs found for IDs: a, b", "text")
+    t.equal(answer.own, "No matching jobs found for IDs: a, b", "text")
     t.claim(answer.seconds < 2 and not answer.error, f"after {answer.seconds:.2f} s, no error")
-    t.equal(c.call("job", {}).text, "No running background jobs to wait for.", "text")
+    t.equal(c.call("job", {}).own, "No running background jobs to wait for.", "text")
     start(c, "done", "echo 1")
     t.ended("echo 1")
-    t.equal(c.call("job", {}).text, "No running background jobs to wait for.", "with an ended one:")
+    t.equal(c.call("job", {}).own, "No running background jobs to wait for.", "with an ended one:")
 
 
 @check(23)
 def empty_poll(t: Trial) -> None:
     """`poll: []` gives the text of nothing running."""
     c = t.client("job")
-    t.equal(c.call("job", {"poll": []}).text, "No running background jobs to wait for.", "text")
+    t.equal(c.call("job", {"poll": []}).own, "No running background jobs to wait for.", "text")
     start(c, "a", "sleep 60")
     answer = c.call("job", {"poll": []})
     t.claim(
-        answer.text == "No running background jobs to wait for." and answer.seconds < 2,
+        answer.own == "No running background jobs to wait for." and answer.seconds < 2,
         f"also while one runs: {brief(answer.text, 60)} after {answer.seconds:.1f} s",
     )
 
@@ -205,7 +206,7 @@ def updates(t: Trial) -> None:
     )
     words = [one.get("message", "") for _, one in answer.progress]
     t.claim(
-        all("a" in w.replace(",", " ").replace("`", " ").split() and "j0" not in w for w in words),
+        all("a" in re.findall(r"\w+", w) and "j0" not in w for w in words),
         f"words {brief(words[-1:], 80)}",
     )
     numbers = [one["progress"] for _, one in answer.progress]

@@ -154,7 +154,7 @@ def labels(t: Trial) -> None:
         )
         answer = c.call("bash", {"command": f"exit {code}"})
         t.claim(
-            answer.text.rstrip().endswith(f"Command exited with code {code}"),
+            answer.own.endswith(f"Command exited with code {code}"),
             f"in the foreground: {brief(answer.text, 60)}",
         )
 
