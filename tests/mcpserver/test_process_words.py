@@ -159,6 +159,9 @@ async def test_173_175_178_what_cannot_be_meant_is_refused_in_this_vocabulary_by
     assert (data["error"]["type"], data["error"]["context"]["field"]) == ("InvalidInput", "command")
     data = await failed(ai, "process.run", command="x", args=["a", "y\0"])
     assert (data["error"]["type"], data["error"]["context"]["field"]) == ("InvalidInput", "args[1]")
+    for given, field in (({"environment": {"A=B": "x"}}, "environment"), ({"args": ["x" * 3_000_000]}, "command")):
+        data = await failed(ai, "process.run", command="x", **given)
+        assert (data["error"]["type"], data["error"]["context"]["field"]) == ("InvalidInput", field)
     assert (await ai.data("process.list"))["total"] == 0
 
 

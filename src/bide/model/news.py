@@ -101,7 +101,10 @@ def _acts(acts: Sequence[Item]) -> list[str]:
     done: dict[str, list[str]] = {}
     for item in acts:
         done.setdefault(item.says, []).append(called(item))
-    return [f"each of these {len(jobs)} {says}: {', '.join(jobs)}" for says, jobs in done.items()]
+    return [
+        f"each of these {len(jobs)} {says}: {', '.join(jobs)}" if len(jobs) > 1 else f"{jobs[0]} {says}"
+        for says, jobs in done.items()
+    ]
 
 
 def compose(items: Sequence[Item], mark: str, more: int = 0) -> str:

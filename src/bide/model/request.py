@@ -26,7 +26,7 @@ DEADLINE = timedelta(seconds=45)
 TAIL_BYTES = 64 * 1024
 _OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,99}\Z")
 _LABEL_MAX = 200
-_COMMAND_MAX = 2 * 1024 * 1024
+COMMAND_MAX = 2 * 1024 * 1024
 """The kernel starts no program with more than 6 MiB of words, and usually with 2."""
 KEY_MAX = 200
 _LIFETIMES = frozenset(Lifetime)
@@ -169,9 +169,9 @@ def _check_command(command: str | tuple[str, ...]) -> None:
         raise BadRequest(detail="there is no command to run; give one, as in: bide run -- make test")
     if any("\0" in word for word in words):
         raise BadRequest(detail="a command cannot contain a NUL byte")
-    if (size := sum(map(len, words))) > _COMMAND_MAX:
+    if (size := sum(map(len, words))) > COMMAND_MAX:
         raise BadRequest(
-            detail=f"a command has at most {_COMMAND_MAX} characters, and this one {size}; write it to a file and run that"
+            detail=f"a command has at most {COMMAND_MAX} characters, and this one {size}; write it to a file and run that"
         )
     if not all(_is_encodable(word) for word in words):
         raise BadRequest(detail="a command must be text; this one has half a surrogate pair in it")

@@ -28,18 +28,14 @@ _NOTES: Json = {
 }
 _ERROR: Json = {
     "type": "object",
-    "description": "What went wrong: the end of a process may be an error.",
+    "description": "What went wrong: the end of a process may be an error. recovery: [{action, description}].",
     "properties": {
         "type": {"type": "string"},
         "message": {"type": "string"},
         "recovery": {
             "type": "array",
             "minItems": 1,
-            "items": {
-                "type": "object",
-                "properties": {"action": {"type": "string"}, "description": {"type": "string"}},
-                "required": ["action", "description"],
-            },
+            "items": {"type": "object", "required": ["action", "description"]},
         },
         "retryable": {"type": "boolean"},
         "code": {"type": "integer"},

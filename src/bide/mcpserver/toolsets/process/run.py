@@ -32,7 +32,7 @@ from bide.model.lifetime import Lifetime
 from bide.model.limits import Limits
 from bide.model.output import Stream
 from bide.model.phase import Ended
-from bide.model.request import Request
+from bide.model.request import COMMAND_MAX, Request, check_env
 from bide.model.schema import Json
 from bide.model.until import Until
 from bide.model.waiting import Mode
@@ -118,6 +118,13 @@ def _check_words(given: Json) -> None:
     for field, word in words.items():
         if "\0" in word:
             raise BadRequest(detail=f"{field!r} cannot contain a NUL character", field=field)
+    if (size := sum(map(len, words.values()))) > COMMAND_MAX:
+        why = f"a command has at most {COMMAND_MAX} characters, and this one {size}; write it to a file and run that"
+        raise BadRequest(detail=why, field="command")
+    try:
+        check_env(given.get("environment", {}))
+    except BadRequest as error:
+        raise BadRequest(detail=str(error), field="environment") from error
 
 
 async def run(call: Call, given: Json, allowed: ProcessSettings) -> Answer:
