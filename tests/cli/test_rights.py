@@ -204,3 +204,20 @@ def mcp(shell: Shell, options: str, frames: Path, calls: list[tuple[str, dict[st
     assert status == 0, output
     found = [json.loads(line) for line in output.splitlines()]
     return {one["id"]: one["result"] for one in found if "id" in one}
+
+
+def test_a_job_reports_on_its_owners_jobs_alone_and_in_its_owners_name(bide: Shell) -> None:
+    post = (
+        "import http.client, json, os, socket, sys\n"
+        "sock = socket.socket(socket.AF_UNIX); sock.connect(os.environ['BIDE_HOME'] + '/bide.sock')\n"
+        "link = http.client.HTTPConnection('bide'); link.sock = sock\n"
+        "body = {'job': sys.argv[1], 'act': 'was sent SIGTERM', 'by': 'a', 'key': 'k'}\n"
+        "link.request('POST', '/v1/outbox', json.dumps(body))\n"
+        "print(link.getresponse().status)\n"
+    )
+    theirs = victim(bide)
+    for job, status in ((theirs, "403"), ("$BIDE_JOB", "200")):
+        assert within(bide, f"python3 -c {shlex.quote(post)} {job}")[1].strip() == status
+    (told,) = [one for one in bide.json("inbox")["notices"] if one["what"] == "acted"]
+    assert told["says"] == "was sent SIGTERM by b"
+    assert bide("kill", theirs).returncode == 0
