@@ -153,3 +153,9 @@ async def test_033_a_command_whose_call_was_ended_is_a_background_job(ai: Agent,
     assert row["status"] == "running"
     gate.open()
     await settled(ai, str(row["id"]))
+
+
+async def test_an_answer_does_not_hide_that_a_program_asked_in_vain(ai: Agent) -> None:
+    data = await ai.data("bash", command='printf "Go on? [y/N] "; read -r said; echo "got=$said"')
+    assert "Its stdin was empty" in data["notice"]
+    assert "notice" not in await ai.data("bash", command="echo y | (read -r said; echo got=$said)")

@@ -50,6 +50,7 @@ async def test_147_inputs_and_their_defaults(ai: Agent) -> None:
     assert set(fields) == {
         *("command", "args", "working_directory", "environment", "timeout", "background", "stdin"),
         *("cpu_limit", "memory_limit", "stdout_lines"),
+        "budget",  # beside the document's, as on every tool that returns output
     }
     assert tools["process__run"]["required"] == ["command"]
     defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
@@ -358,3 +359,22 @@ async def test_261_a_run_longer_than_the_client_waits_is_answered_running_and_it
         while found["state"] == "running":
             found = await ai.data("process__monitor", process_id=data["process_id"], wait=1)
         assert (found["state"], found["exit_code"]) == ("timed_out", None)
+
+
+async def test_a_failure_says_what_explains_it_beside_its_last_lines(ai: Agent) -> None:
+    command = "echo 'error: no such user'; seq 5000; exit 3"
+    data: dict[str, Any] = (await ai.ask("process.run", command=command)).structured_content or {}
+    assert "error: no such user" in data["cause"]
+    assert data["stdout_summary"].endswith("4999\n5000\n")
+    assert "5000" not in data["cause"]
+    short: dict[str, Any] = (await ai.ask("process.run", command="echo oops; exit 3")).structured_content or {}
+    assert "cause" not in short
+
+
+async def test_a_budget_bounds_what_is_shown(ai: Agent) -> None:
+    data = await ai.data("process.run", command="seq 100000", budget=100)
+    assert len(data["stdout_summary"]) < 700
+    assert data["stdout_summary"].endswith("99999\n100000\n")
+    found = await ai.data("process.logs", process_id=data["process_id"], budget=100)
+    assert len(found["stdout"]) <= 400
+    assert found["truncated"]

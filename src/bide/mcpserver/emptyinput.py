@@ -8,6 +8,8 @@ from bide.model.job import Job
 from bide.model.phase import Ended
 
 ADVICE = 'Its stdin was empty. To answer what it asks, run it again with "pty": true.'
+GIVE = "[Its stdin was empty. To answer what it asks, run it again with the answer piped in, as: echo y | COMMAND]"
+"""The same where no call can send input."""
 
 _ASKED = re.compile(
     r"[\[(](?:y(?:es)?/n(?:o)?)\b|\bEOFError\b|EOF when reading a line|(?:stdin|input device|input) is not a (?:tty|terminal)"

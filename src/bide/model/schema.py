@@ -47,6 +47,6 @@ def words(description: str = "", **more: object) -> Json:
     }
 
 
-def budget() -> Json:
-    """The field by which a caller says how much output an answer shows; the same on every tool that returns output."""
-    return whole("tokens of output to show", minimum=0, maximum=50_000)
+def budget(default: str = "", minimum: int = 0) -> Json:
+    """The field by which a caller says how much output an answer shows: the same on every tool that returns output."""
+    return whole(f"tokens of output{f' (default: {default})' if default else ''}", minimum=minimum, maximum=250_000)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from bide.mcpserver import text
+from bide.mcpserver import emptyinput, text
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.job import JobTools
 from bide.mcpserver.toolsets.joboutput import BUDGET, output_text, room_of
@@ -171,6 +171,8 @@ async def _finished(call: Call, job: Job, given: Json, notice: str) -> Answer:
         "output": said,
         "jobId": (given.get("id") and job.name) or job.id,
     }
+    if emptyinput.is_met(job, output):
+        notice = "\n".join(filter(None, (notice, emptyinput.GIVE)))
     if notice:
         data["notice"] = notice
     return Answer("\n".join(filter(None, (said, notice))), data, is_error=failed, own=job.id)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bide.mcpserver.tool import Call
 from bide.mcpserver.toolsets.gaps import CHARS_PER_TOKEN, text_of
-from bide.model.excerpt import LARGEST
+from bide.model import schema
 from bide.model.job import Job
 from bide.model.output import Stream
-from bide.model.schema import Json, whole
 from bide.model.units import show_size
 
 INLINE = 12_000
@@ -19,9 +18,7 @@ TOGETHER = 48_000
 _LEAST = 500
 FULL_OUTPUT = "Full output: job://"
 """Stands before the resource that has the rest of a long output."""
-BUDGET: Json = whole(
-    "tokens of output (default: all of up to 3000, else 2000)", minimum=0, maximum=LARGEST // CHARS_PER_TOKEN
-)
+BUDGET = schema.budget("all of up to 3000, else 2000")
 _WORDS = {Stream.OUT: "stdout", Stream.ERR: "stderr"}
 
 

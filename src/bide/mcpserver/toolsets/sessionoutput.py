@@ -13,18 +13,15 @@ from bide.mcpserver.text import next_call
 from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.gaps import CHARS_PER_TOKEN, text_of
 from bide.mcpserver.toolsets.pieces import Piece
-from bide.model.excerpt import LARGEST, Part
+from bide.model import schema
+from bide.model.excerpt import Part
 from bide.model.job import Job
 from bide.model.output import Stream
-from bide.model.schema import Json, whole
+from bide.model.schema import Json
 
 ROOM = 16_000
 """Characters of output in the text of an answer."""
-BUDGET: Json = whole(
-    "tokens of output (default: 1 MiB of each stream, 4000 tokens in the text)",
-    minimum=1,
-    maximum=LARGEST // CHARS_PER_TOKEN,
-)
+BUDGET = schema.budget("1 MiB of each stream, 4000 tokens in the text", minimum=1)
 _WORDS = {Stream.OUT: "stdout", Stream.ERR: "stderr"}
 _CHILDREN = 10
 _SYNTAX = re.compile(r"^(SyntaxError|IndentationError|TabError): ", re.MULTILINE)

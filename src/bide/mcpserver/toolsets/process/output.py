@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.api import Jobs
 from bide.mcpserver.tool import Answer, Call
+from bide.mcpserver.toolsets import gaps
+from bide.mcpserver.toolsets.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.toolsets.process.words import noted, state_of, told
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
@@ -16,6 +19,8 @@ from bide.model.schema import Json
 MOST = 1024 * 1024
 """Bytes of one stream in one answer, also where no limit is given."""
 SUMMARY_MOST = 64 * 1024
+CAUSES = 2000
+"""Tokens of output that explain a failure."""
 _LONGEST_CHARACTER = 4
 _WITHIN = bytes(range(0x80, 0xC0))
 """Bytes within a character, that begin none."""
@@ -80,6 +85,8 @@ async def logs(call: Call, given: Json) -> Answer:
     job = await call.own.job(given["process_id"])
     wanted = [stream for stream, word in _WORDS.items() if given.get("stream", "both") in ("both", word)]
     limit = min(int(given.get("limit", MOST)), MOST)
+    if "budget" in given:
+        limit = max(min(limit, given["budget"] * CHARS_PER_TOKEN // len(wanted)), 1)
     data: Json = {"stdout": "", "stderr": "", "stdout_size": 0, "stderr_size": 0, "truncated": False}
     pieces: list[Piece] = []
     notes: list[str] = []
@@ -129,3 +136,22 @@ async def summary(jobs: Jobs, job: Job, stream: Stream, lines: int) -> tuple[str
         f"at byte {begin} of {found.size}. process__logs(process_id='{job.id}', stream='{word}') has all of it."
     )
     return data.decode("utf-8", "replace"), note
+
+
+async def within(call: Call, job: Job, budget: int) -> dict[str, str]:
+    """Return what matters of both streams, within a budget of tokens."""
+    found = await call.jobs.excerpt(job.id, budget=budget * CHARS_PER_TOKEN)
+    return {f"{_WORDS[part.stream]}_summary": gaps.text_of(part, call.mark) for part in found.parts}
+
+
+async def causes(call: Call, job: Job, lines: int) -> str:
+    """Return what explains a failure and is before the last lines; empty if those are all there is."""
+    found = await call.jobs.excerpt(job.id, budget=CAUSES * CHARS_PER_TOKEN)
+    texts: list[str] = []
+    for part in found.parts:
+        begins = (await call.jobs.read(job.id, stream=part.stream, tail=lines, limit=SUMMARY_MOST + 1)).offset
+        pieces = tuple(piece for piece in part.pieces if piece.end <= begins)
+        if part.omitted and pieces:
+            text = gaps.text_of(replace(part, pieces=pieces, next=pieces[-1].end), call.mark)
+            texts.append(f"{_WORDS[part.stream]}:\n{text}")
+    return "".join(texts)

@@ -51,8 +51,9 @@ def _answer(**properties: Json) -> Json:
     return {"type": "object", "properties": {**properties, **more}, "required": list(properties)}
 
 
-def _with_error(schema: Json) -> Json:
-    return {**schema, "properties": {**schema["properties"], "error": _ERROR}}
+def _with_error(schema: Json, **more: Json) -> Json:
+    """Beside what is always there, an error may be, and `more`."""
+    return {**schema, "properties": {**schema["properties"], "error": _ERROR, **more}}
 
 
 _ROW: dict[str, Json] = {
@@ -64,6 +65,7 @@ _ROW: dict[str, Json] = {
     "duration_ms": whole("Elapsed time since the start; fixed after the end."),
     "resource_usage": USAGE,
 }
+_CAUSE = text("What explains a failure, from before the last lines: only where those are not all.")
 RUN = _with_error(
     _answer(
         exit_code=_EXIT_CODE,
@@ -73,7 +75,8 @@ RUN = _with_error(
         process_id=_ID,
         state=_STATE,
         resource_usage=USAGE,
-    )
+    ),
+    cause=_CAUSE,
 )
 MONITOR = _with_error(_answer(**_ROW))
 KILL = _answer(

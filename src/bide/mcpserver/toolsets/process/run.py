@@ -14,7 +14,7 @@ from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.environment import protected
 from bide.mcpserver.toolsets.process.errors import Failure, error_data, error_text, shown
 from bide.mcpserver.toolsets.process.notifying import report
-from bide.mcpserver.toolsets.process.output import summary
+from bide.mcpserver.toolsets.process.output import causes, summary, within
 from bide.mcpserver.toolsets.process.words import (
     duration_ms,
     exit_code_of,
@@ -158,7 +158,7 @@ async def run(call: Call, given: Json, allowed: ProcessSettings) -> Answer:
         job = waited.jobs[0]
         if not isinstance(job.phase, Ended):
             notes.append(_deferred(job, call.longest))
-    return await _answer(call, job, int(given.get("stdout_lines", LINES)), [*notes, *slowed(job, allowed)])
+    return await _answer(call, job, given, [*notes, *slowed(job, allowed)])
 
 
 def _unenforced(job: Job, given: Json) -> list[str]:
@@ -191,11 +191,18 @@ def slowed(job: Job, allowed: ProcessSettings) -> list[str]:
     return [f"Its CPU limit of {limit:g} of a core {effect} it: it used {share:.2f} of a core on average. {more}"]
 
 
-async def _answer(call: Call, job: Job, lines: int, notes: list[str]) -> Answer:
+async def _answer(call: Call, job: Job, given: Json, notes: list[str]) -> Answer:
     texts: dict[str, str] = {}
-    for stream, word in ((Stream.OUT, "stdout_summary"), (Stream.ERR, "stderr_summary")):
-        texts[word], note = await summary(call.jobs, job, stream, lines)
-        notes += [note] if note else []
+    lines = int(given.get("stdout_lines", LINES))
+    if "budget" in given:
+        texts = await within(call, job, given["budget"])
+    else:
+        for stream, word in ((Stream.OUT, "stdout_summary"), (Stream.ERR, "stderr_summary")):
+            texts[word], note = await summary(call.jobs, job, stream, lines)
+            notes += [note] if note else []
+        failed = isinstance(job.phase, Ended) and not job.phase.end.success
+        cause = await causes(call, job, lines) if failed and lines else ""
+        texts |= {"cause": cause} if cause else {}
     data: Json = {
         "exit_code": exit_code_of(job),
         **texts,

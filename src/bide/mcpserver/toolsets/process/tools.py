@@ -15,7 +15,7 @@ from bide.mcpserver.toolsets.process.catalog import CATALOG
 from bide.mcpserver.toolsets.process.errors import refuse
 from bide.mcpserver.toolsets.process.run import LINES, LONGEST, TIMEOUT, run
 from bide.mcpserver.toolsets.process.session import session
-from bide.model.schema import Json, fields, flag, number, whole, words
+from bide.model.schema import Json, budget, fields, flag, number, whole, words
 from bide.model.schema import text as string
 from bide.settings import ProcessSettings
 
@@ -160,6 +160,7 @@ _RUN = fields(
         default=LINES,
         minimum=0,
     ),
+    budget=budget("the last lines, as stdout_lines says"),
 )
 _MONITOR = fields(
     ("process_id",),
@@ -196,4 +197,5 @@ _LOGS = fields(
     limit=whole("Maximum bytes to return of each stream. Default returns all available output.", minimum=1),
     stdout_offset=whole("Byte offset in stdout, instead of offset.", minimum=0),
     stderr_offset=whole("Byte offset in stderr, instead of offset.", minimum=0),
+    budget=budget("as limit says"),
 )
