@@ -202,6 +202,14 @@ class Llm(Protocol):
         """What the gate decided lately, newest first."""
         ...
 
+    async def persistence(self, env: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Where and for how long the answers of a caller with this environment are kept."""
+        ...
+
+    async def metrics(self) -> dict[str, Any]:
+        """How many requests on record each CLI had, how many succeeded, and how long they took."""
+        ...
+
     async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
         """How well the caches of providers served: of the last day, of one conversation, or of one stable prefix."""
         ...

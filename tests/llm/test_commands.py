@@ -286,7 +286,7 @@ def test_no_version_can_become_a_flag(cli: str, target: str) -> None:
         ("/home/a/.local/share/uv/tools/mistral-vibe/bin/vibe", "uv tool upgrade mistral-vibe"),
         ("/home/a/.local/share/pipx/venvs/mistral-vibe/bin/vibe", "pipx upgrade mistral-vibe"),
         ("/opt/homebrew/Cellar/mistral-vibe/2.0/bin/vibe", "brew upgrade mistral-vibe"),
-        ("/srv/venv/bin/vibe", "/srv/venv/bin/python3 -m pip install --upgrade mistral-vibe"),
+        ("/srv/venv/bin/vibe", "pip install --upgrade mistral-vibe"),
     ],
 )
 def test_248_vibe_is_upgraded_by_what_installed_it(path: str, expected: str) -> None:

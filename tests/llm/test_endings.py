@@ -94,6 +94,18 @@ async def test_220_limits_are_what_suits_the_cli_or_was_asked_for(local: Jobs, f
     assert len(fakes.started) == 3
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+async def test_218_an_idle_time_is_not_meant_where_claude_is_silent_until_its_end(
+    local: Jobs, fakes: Fakes, form: str
+) -> None:
+    asked = await local.llm.ask("claude", "a", format=form, idle=timedelta(seconds=30))
+    assert (asked.job.spec.limits.timeout, asked.job.spec.limits.idle) == (timedelta(hours=1), None)
+    assert "idle_timeout_ignored" in [note.code for note in asked.answer.notes]
+    codex = (await local.llm.ask("codex", "a", format="text", idle=timedelta(seconds=30))).job.spec.limits
+    assert (codex.timeout, codex.idle) == (None, timedelta(seconds=30))
+    assert len(fakes.started) == 2
+
+
 async def test_216_a_timeout_is_124(local: Jobs, fakes: Fakes) -> None:
     fakes.set(mode="slow")
     answer = (await local.llm.ask("claude", "hello", timeout=SECOND / 2)).answer

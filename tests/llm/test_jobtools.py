@@ -19,7 +19,7 @@ from bide.model.phase import Reason
 
 SNAPSHOT = {
     *("id", "cli", "status", "startedAt", "finishedAt", "exitCode", "correlationId", "outputTruncated"),
-    *("stdoutBytes", "stderrBytes", "error", "exited", "attempt", "retryOf"),
+    *("stdoutBytes", "stderrBytes", "error", "exited", "attempt", "retryOf", "sessionId"),
 }
 
 
@@ -62,8 +62,17 @@ async def test_212_health_tells_of_the_process_of_a_running_request(
         assert one["runningForMs"] >= 0
         assert 0 <= one["cpuPercent"] < 50
         assert 1000 < one["memoryRssKb"] < 10_000_000
-        assert (found["running"], found["clis"][0]["running"]) == (1, 1)
-        assert found["persistence"] == {"backend": "bide", "durable": True}
+        counts = {name: found[name] for name in ("success", "runningJobs", "deadJobs", "zombieJobs")}
+        assert counts == {"success": True, "runningJobs": 1, "deadJobs": 0, "zombieJobs": 0}
+        assert found["clis"][0]["running"] == 1
+        kept = found["persistence"]
+        assert (kept["backend"], kept["durable"], kept["retentionDays"], kept["dedupWindowMs"]) == (
+            "sqlite",
+            True,
+            30,
+            3_600_000,
+        )
+        assert os.path.isfile(kept["dbPath"])
         gate.open()
 
 
@@ -104,8 +113,8 @@ async def test_bad_input_is_one_clear_sentence_and_starts_nothing(ai: Agent, fak
         ("claude_request", {"prompt": "x" * 100_001}, "input_too_large"),
         ("claude_request", {"prompt": "a\0b"}, "invalid_input"),
         ("claude_request", {"prompt": "x", "model": "--help"}, "cannot be a model"),
-        ("claude_request", {"prompt": "x", "allowedTools": ["-x"]}, "allowed_tools"),
-        ("gemini_request", {"prompt": "x", "includeDirectories": ["--yolo"]}, "include_directories"),
+        ("claude_request", {"prompt": "x", "allowedTools": ["-x"]}, "'allowedTools' is text"),
+        ("gemini_request", {"prompt": "x", "includeDirectories": ["--yolo"]}, "'includeDirectories' is text"),
         ("codex_request_async", {"prompt": "x", "config": ["a;b=1"]}, "config"),
         ("claude_request", {"prompt": "x", "mcpServers": ["a b"]}, "cannot be an MCP server"),
         ("grok_request", {"prompt": "x", "sessionId": "gw-1"}, "for bookkeeping only"),

@@ -2,7 +2,7 @@
 
 import json
 import tracemalloc
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -252,3 +252,18 @@ def test_a_line_without_end_is_passed_over_in_bounded_memory() -> None:
 )
 def test_what_words_of_failure_mean(words: str, fault: Fault) -> None:
     assert meant(words) is fault
+
+
+@pytest.mark.parametrize("cli", STREAMS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_209_lines_with_blanks_and_keys_in_another_order_are_read_the_same(cli: str, turned: bool) -> None:
+    kind, data, expected = STREAMS[cli]
+    events = [json.loads(line) for line in data.splitlines()]
+    spaced = b"".join(json.dumps(_turned(one) if turned else one).encode() + b"\n" for one in events)
+    assert read(cli, kind, spaced) == expected
+
+
+def _turned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _turned(one) for key, one in reversed(cast("dict[str, Any]", value).items())}
+    return [_turned(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value

@@ -61,7 +61,8 @@ async def test_253_what_is_easily_overlooked_is_in_the_text_as_well(
 ) -> None:
     given = {"cli": "claude"} if tool == "ask" else {}
     answer = await ai.ask(tool, prompt="hello", **given, **({} if tool == "ask" else {"correlationId": "mine"}))
-    assert texts_of(answer)[0] == first
+    failed = {"wrong": "Claude Code failed (exit code 3): ", "limited": "Claude Code failed (exit code 1): "}
+    assert texts_of(answer)[0] == ("" if tool == "ask" else failed.get(mode, "")) + first
     assert beside in "\n".join(texts_of(answer)[1:])
     assert answer.is_error is (mode in ("wrong", "limited"))
 

@@ -47,7 +47,8 @@ async def test_184_193_there_are_two_request_tools_for_each_cli_and_the_tools_ar
     jobs = {"llm_job_status", "llm_job_result", "llm_request_result", "llm_job_watch", "llm_job_cancel", "llm_review"}
     about = {"llm_process_health", "cli_versions", "cli_upgrade", "list_models", "approval_list"}
     sessions = {f"session_{what}" for what in ("create", "list", "get", "set_active", "delete", "clear_all")}
-    assert set(tools) == requests | jobs | about | sessions
+    opinions = {"validate_with_models", "second_opinion", "red_team_review", "consensus_check", "compare_answers"}
+    assert set(tools) == requests | jobs | about | sessions | opinions | {"list_available_models"}
     assert "optimizeResponse" in tools["codex_request"].input_schema["properties"]
     assert "optimizeResponse" not in tools["codex_request_async"].input_schema["properties"]
 
@@ -76,7 +77,7 @@ async def test_200_an_answer_in_time_is_plain(ai: Agent, fakes: Fakes) -> None:
     assert (data["response"], "text" in data["parsed"]) == ("you said: hello", False)
     assert (data["success"], data["exitCode"], data["sessionId"], data["correlationId"]) == (True, 0, "c-1", "mine")
     assert data["mcpServers"] == {"requested": ["sqry"]}
-    assert data["parsed"]["usage"]["cacheReadTokens"] == 100
+    assert data["parsed"]["usage"]["cacheReadInputTokens"] == 100
     assert len(fakes.started) == 1
 
 
@@ -135,8 +136,9 @@ async def test_201_203_past_the_deadline_it_is_deferred_and_fetched_later(slow: 
     assert (health["jobId"], health["alive"], health["pid"] > 0) == (data["jobId"], True, True)
     slow.open()
     await _over(ai, data["jobId"])
-    result = (await ai.data("llm_job_result", jobId=data["jobId"]))["result"]
-    assert (result["status"], result["parsed"]["text"], result["stdoutTruncated"]) == (
+    found = await ai.data("llm_job_result", jobId=data["jobId"])
+    result = found["result"]
+    assert (result["status"], found["parsed"]["text"], result["stdoutTruncated"]) == (
         "completed",
         "you said: hello",
         False,
@@ -179,8 +181,12 @@ async def test_210_213_a_request_is_watched_and_canceled(slow: Gate, ai: Agent) 
     assert (seen["phase"], seen["progress"]["events"][-1]["phase"]) == ("thinking", "thinking")
     assert told[-1] == "claude: thinking"
     assert (await ai.data("llm_job_cancel", jobId=job)) == {"success": True, "jobId": job, "status": "canceled"}
-    assert (await ai.data("llm_job_cancel", jobId=job))["reason"] == "Job is already canceled"
-    assert (await ai.data("llm_job_cancel", jobId="j0000000000"))["reason"] == "Job not found"
+    for which, reason in ((job, "Job is already canceled"), ("j0000000000", "Job not found")):
+        refused = await ai.ask("llm_job_cancel", jobId=which)
+        assert (refused.is_error, refused.structured_content) == (
+            True,
+            {"success": False, "jobId": which, "reason": reason},
+        )
     result = (await ai.data("llm_job_result", jobId=job))["result"]
     assert (result["status"], result["stdoutBytes"] > 0) == ("canceled", True)
     after = await ai.data("llm_job_watch", jobId=job, afterProgressSeq=seen["progress"]["nextAfterSeq"], waitMs=30_000)
@@ -208,8 +214,10 @@ async def test_216_a_failure_is_an_error_with_its_category(ai: Agent, fakes: Fak
 async def test_another_clients_request_is_not_found(jobs_here: Jobs, ai: Agent, fakes: Fakes, tmp_path: Path) -> None:
     job = (await ai.data("claude_request", prompt="hello", correlationId="mine"))["jobId"]
     async with agent(jobs_here, tmp_path, tools=("llm",), owner="other", env=dict(os.environ)) as other:
-        assert (await other.refusal("llm_job_result", jobId=job))[0] == "job_not_found"
-        assert (await other.refusal("llm_request_result", correlationId="mine"))[0] == "job_not_found"
+        for tool, given in (("llm_job_result", {"jobId": job}), ("llm_request_result", {"correlationId": "mine"})):
+            refused = await other.ask(tool, **given)
+            assert refused.structured_content is not None
+            assert (refused.is_error, refused.structured_content["error"]) == (True, "Job not found")
     assert len(fakes.started) == 1
 
 
@@ -218,7 +226,8 @@ async def test_247_248_versions_models_and_the_plan_of_an_upgrade(ai: Agent) -> 
     assert (rows["claude"]["installed"], rows["claude"]["loginStatus"]) == (True, "authenticated")
     plan = await ai.data("cli_upgrade", cli="grok")
     assert (plan["command"], plan["dryRun"], plan["jobId"]) == (["grok", "update"], True, None)
-    assert len((await ai.data("list_models"))["models"]) == 5
+    assert list(await ai.data("list_models", cli="claude")) == ["claude"]
+    assert set((await ai.data("list_available_models"))["models"]) == set(PROGRAMS)
 
 
 async def test_237_238_239_resources_tell_of_caches_without_a_word_that_was_said(ai: Agent, jobs_here: Jobs) -> None:

@@ -157,7 +157,7 @@ def plain(schema: Json, name: str = "") -> Any:
         return schema["enum"][0]
     least: dict[str, Callable[[], object]] = {
         "object": lambda: {key: plain(schema["properties"][key], key) for key in schema.get("required", ())},
-        "array": lambda: [plain(schema["items"], name)],
+        "array": lambda: [plain(schema["items"], name)] * max(1, schema.get("minItems", 1)),
         "number": lambda: max(1, schema.get("minimum", 1)),
         "integer": lambda: max(1, schema.get("minimum", 1)),
         "string": lambda: "true" if name in EXECUTED else "done",

@@ -80,6 +80,8 @@ CALLS: dict[str, list[Json]] = {
         _call("session_delete", {"sessionId": "$id"}),
         _call("session_clear_all", {"cli": "claude"}),
         _call("list_models"),
+        _call("list_available_models", holds={"success": True}),
+        _call("compare_answers", {"question": "which?", "answers": ["one", "two"]}, holds={"success": True}),
         _call("approval_list", {"limit": 1}),
         _call("llm_process_health"),
         _call("llm_job_status", {"jobId": "none"}, refused=True),
@@ -93,6 +95,7 @@ OUTSIDE = frozenset(
         *(tool.name for tool in toolsets.made()["llm"] if tool.name.endswith(_ASKS)),
         *("cli_versions", "cli_upgrade", "llm_job_cancel", "llm_job_result", "llm_job_status", "llm_job_watch"),
         *("llm_request_result", "llm_review", "ask"),
+        *("validate_with_models", "second_opinion", "red_team_review", "consensus_check"),
     }
 )
 """Tools that start programs of others, which cost money or change the machine, and those for what these said."""

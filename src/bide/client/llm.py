@@ -105,6 +105,15 @@ class RemoteLlm:
         found = await self._transport.call("GET", "/v1/llm/approvals", query={"limit": limit})
         return tuple(found["approvals"])
 
+    async def persistence(self, env: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """See beside.Llm.persistence."""
+        body = {"env": dict(os.environ if env is None else env)}
+        return await self._transport.call("POST", "/v1/llm/persistence", body)
+
+    async def metrics(self) -> dict[str, Any]:
+        """See beside.Llm.metrics."""
+        return await self._transport.call("GET", "/v1/llm/metrics")
+
     async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
         """See beside.Llm.cache."""
         query = {"conversation": conversation, "prefix": prefix}

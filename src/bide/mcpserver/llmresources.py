@@ -1,4 +1,4 @@
-"""What clients of the toolset `llm` can read beside jobs: how well providers' caches served, and a guide. No prompt, no answer."""
+"""What clients of the toolset `llm` can read beside jobs: sessions, models, figures, cache use and a guide. No prompt, no answer."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ from typing import Any
 from bide.api import Jobs
 from bide.mcpserver.guidance import GUIDE, GUIDE_URI
 from bide.mcpserver.resources import Resource
+from bide.mcpserver.toolsets import llmtext
+from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.errors import BadRequest
 
-SCHEMES = ("cache_state", "cache-state", "skills")
+SCHEMES = ("cache_state", "cache-state", "skills", "sessions", "models", "metrics")
 """An underscore is not legal in a scheme, so that both spellings are read."""
 _JSON = "application/json"
+_METRICS = "metrics://performance"
 
 LISTED = (
     Resource("cache_state://global", "Caches of LLM providers", "how well they served in the last day", _JSON),
+    Resource("sessions://all", "Sessions", "your conversations with all CLIs", _JSON),
+    *(Resource(f"sessions://{cli}", f"Sessions of {cli}", "your conversations with it", _JSON) for cli in CLIS),
+    *(Resource(f"models://{cli}", f"Models of {cli}", "those known by name", _JSON) for cli in CLIS),
+    Resource(_METRICS, "Performance", "counts, times and success rates of requests", _JSON),
     Resource(GUIDE_URI, "Asking other LLMs", "how to ask, wait and review", "text/markdown"),
 )
 TEMPLATES = {
@@ -24,19 +31,45 @@ TEMPLATES = {
 }
 
 
-async def read(jobs: Jobs, uri: str) -> tuple[str, str]:
-    """The kind and the text of a resource. Raises BadRequest."""
+async def read(jobs: Jobs, owner: str, uri: str) -> tuple[str, str]:
+    """Return the kind and the text of a resource. Raises BadRequest."""
     if uri == GUIDE_URI:
         return "text/markdown", GUIDE
-    kind, _, which = uri.partition("://")[2].partition("/")
-    return _JSON, json.dumps(await _caches(jobs, uri, kind, which))
+    scheme, _, path = uri.partition("://")
+    if uri == _METRICS:
+        found = await jobs.llm.metrics()
+    elif scheme == "sessions" and path in (*CLIS, "all"):
+        found = await _sessions(jobs, owner, path)
+    elif scheme == "models" and path in CLIS:
+        found = llmtext.models(await jobs.llm.models(path))[path]
+    elif scheme in ("cache_state", "cache-state"):
+        found = await _caches(jobs, uri, path)
+    else:
+        raise _unknown(uri)
+    return _JSON, json.dumps(found)
 
 
-async def _caches(jobs: Jobs, uri: str, kind: str, which: str) -> dict[str, Any]:
+def _unknown(uri: str) -> BadRequest:
+    rest = ("sessions://{all or a CLI}", "models://{CLI}", _METRICS, GUIDE_URI)
+    names = ", ".join(["cache_state://global", *TEMPLATES, *rest])
+    return BadRequest(detail=f"no resource {uri!r}; there are {names}", field="uri")
+
+
+async def _sessions(jobs: Jobs, owner: str, which: str) -> dict[str, Any]:
+    rows = await jobs.llm.conversations.list(owner=owner, cli=None if which == "all" else which)
+    told: dict[str, Any] = {"total": len(rows), "sessions": [llmtext.session(one) for one in rows]}
+    active = llmtext.active(rows)
+    return (
+        {**told, "activeSessions": active} if which == "all" else {"cli": which, **told, "activeSession": active[which]}
+    )
+
+
+async def _caches(jobs: Jobs, uri: str, path: str) -> dict[str, Any]:
+    kind, _, which = path.partition("/")
     if kind == "global" and not which:
         return await jobs.llm.cache()
     if kind == "session" and which:
         return await jobs.llm.cache(conversation=which)
     if kind == "prefix" and which:
         return await jobs.llm.cache(prefix=which)
-    raise BadRequest(detail=f"no resource {uri!r}; there are cache_state://global, {', '.join(TEMPLATES)}", field="uri")
+    raise _unknown(uri)

@@ -174,6 +174,8 @@ class Tool(Struct, frozen=True):
     """Stands in for both where another toolset has a tool of this name: it takes the calls of either."""
     also: Json = field(default_factory=dict[str, Any])
     """Keywords of the schema that clients are shown and that `act` checks."""
+    shown: Json | None = None
+    """The schema that clients are shown, where it is shorter than the one that arguments are checked against."""
     task: Callable[[Call, Json], Awaitable[Job | None]] | None = None
     """Starts the job of a call whose client takes a task for it; `None` where the call is answered at once."""
     output: Json | None = None

@@ -8,6 +8,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, fields
 
+PASSING = timedelta(hours=1)
+"""How long after its end an answer can be read that is not on record."""
+
 
 class AskFacts(Struct, frozen=True):
     """Kept in the job's folder, for whoever reads its output."""
@@ -37,14 +40,17 @@ class AskFacts(Struct, frozen=True):
     unknown_model: str | None = None
     """The model that was asked for first, which the CLI did not know."""
     recorded: bool = True
-    """What is known of it beside the job is on disk: what it used, how it ended, its conversation. Else it goes with the daemon."""
+    """What is known of it beside the job is on disk: what it used, how it ended, its conversation.
+
+    Else that goes with the daemon, and the job itself an hour after its end.
+    """
     keep_days: int = 0
     """How long it is kept after its end, if whoever asked said so; 0 as the home keeps answers."""
 
     @property
     def own_time(self) -> timedelta:
         """How long it is kept, as retention has it: nothing where the home says."""
-        return timedelta(days=self.keep_days)
+        return timedelta(days=self.keep_days) if self.recorded else PASSING
 
 
 def facts_to_json(facts: AskFacts | None) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from bide.model.llm.answer import Answer, Fault, Status
 from bide.model.llm.caches import Used
 from bide.model.llm.conversation import Conversation
+from bide.model.llm.metrics import Did
 from bide.model.llm.retry import Outcome
 from bide.store.future import Future
 from bide.store.queries import load
@@ -125,6 +126,10 @@ class LlmRows:
         values: Values = {"since": to_ms(since), "conversation": conversation, "prefix_hash": prefix}
         return self._rows(QUERIES["used"], values, _to_used)
 
+    def did(self) -> list[Did]:
+        """How requests ended, by CLI."""
+        return self._rows(QUERIES["did"], {}, _to_did)
+
     def prefixes(self, since: datetime, conversation: str | None = None) -> Counter[str]:
         """The stable prefixes that there were, by hash, and in how many requests each."""
         values: Values = {"since": to_ms(since), "conversation": conversation}
@@ -188,6 +193,10 @@ def _to_outcome(row: Row) -> Outcome:
 
 def _to_used(row: Row) -> Used:
     return Used(*row[:10], first_at=from_ms(row[10]), last_at=from_ms(row[11]))
+
+
+def _to_did(row: Row) -> Did:
+    return Did(*row)
 
 
 def _to_count(row: Row) -> tuple[str, int]:

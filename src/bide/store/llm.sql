@@ -76,6 +76,11 @@ WHERE joined = 0 AND status <> 'started' AND asked_at >= :since
     AND (:prefix_hash IS NULL OR prefix_hash = :prefix_hash)
 GROUP BY cli, coalesce(model, '') ORDER BY cli, coalesce(model, '')
 
+-- did
+-- How requests ended, by CLI; canceled ones and those that joined another are not counted.
+SELECT cli, count(*), sum(status = 'completed'), sum(max(coalesce(ended_at, asked_at) - asked_at, 0)) FROM llm_requests
+WHERE joined = 0 AND status NOT IN ('started', 'canceled') GROUP BY cli ORDER BY cli
+
 -- prefixes
 -- Which prefixes there were, and how often each.
 SELECT prefix_hash, count(*) FROM llm_requests

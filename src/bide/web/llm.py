@@ -18,6 +18,7 @@ from bide.web.query import query_number
 from bide.web.request import HttpRequest
 
 _PROGRAMS: dict[str, fields.Kind] = {"cli": fields.is_text, "login": fields.is_flag, "env": fields.is_texts}
+_PERSISTENCE: dict[str, fields.Kind] = {"env": fields.is_texts}
 _UPGRADE: dict[str, fields.Kind] = {
     "cli": fields.is_text,
     "target": fields.is_text,
@@ -82,6 +83,16 @@ async def approvals(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> Non
     await reply.json({"approvals": list(await llm.approvals(query_number(request.query, "limit", 50)))})
 
 
+async def persistence(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`POST /v1/llm/persistence`."""
+    await reply.json(await llm.persistence(**fields.given(request.json(), _PERSISTENCE, "'persistence'")))
+
+
+async def metrics(llm: Llm, _request: HttpRequest, reply: Reply, _: str) -> None:
+    """`GET /v1/llm/metrics`."""
+    await reply.json(await llm.metrics())
+
+
 async def cache(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
     """`GET /v1/llm/cache`."""
     query = request.query
@@ -105,6 +116,8 @@ ROUTES: dict[tuple[str, str], Act] = {
     ("GET", "v1/llm/models"): models,
     ("POST", "v1/llm/upgrade"): upgrade,
     ("GET", "v1/llm/approvals"): approvals,
+    ("POST", "v1/llm/persistence"): persistence,
+    ("GET", "v1/llm/metrics"): metrics,
     ("GET", "v1/llm/cache"): cache,
     ("GET", "v1/conversations"): _of_conversations(conversations.show_all),
     ("GET", "v1/conversations/*"): _of_conversations(conversations.show),

@@ -36,6 +36,8 @@ MANY = ("--allowed-tools", "--disallowed-tools")
 def parse(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
     """The flags with their values, and the other words; leaves with 2 where the real one would."""
     valued, alone = WITH_VALUE[NAME].split(), ALONE[NAME].split()
+    more = os.environ.get("FAKE_FLAGS", "").split()
+    valued, alone = valued + more, alone + more
     found: dict[str, list[str]] = {}
     rest: list[str] = []
     queue = list(words)

@@ -89,6 +89,8 @@ class Cli(Struct, frozen=True):
     """Those in which it tells of its work meanwhile, so that silence means something."""
     upgrade: Callable[[str | None, str | None], tuple[str, ...]]
     """The command that brings it to a version, or to the newest, given where it is. Raises BadRequest."""
+    silent: tuple[str, ...] = ()
+    """Formats in which it says nothing before its end, so that no idle time can be meant."""
     help: tuple[str, ...] = ("--help",)
     """What lists its flags."""
     login: tuple[str, ...] | None = None

@@ -122,7 +122,7 @@ class Stream(Lines):
         found = self.parsed(line)
         kind = found.get("type")
         if kind == "assistant":
-            self._assistant(json.dumps(found, separators=(",", ":")).encode())
+            self._assistant(json.dumps({"type": kind, "message": _ordered(found)}, separators=(",", ":")).encode())
         elif kind == "system" and found.get("subtype") == "init":
             self._init = {key: found.get(key) for key in ("session_id", "model")}
             self.step(Progress.THINKING)
@@ -146,6 +146,17 @@ class Stream(Lines):
         self.rest()
         last = below(self.parsed(self._said), "message") if self._said and not self.final else {}
         return _reading(self._result, last, self._init, tools=self._tools, final=self.final, skipped=self.skipped)
+
+
+def _ordered(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a message whose uses of tools have their keys in the order in which Claude writes them."""
+    message = below(found, "message")
+    first = ("type", "id", "name")
+    blocks = [
+        {**{key: block.get(key, "") for key in first}, **block} if block.get("type") == "tool_use" else block
+        for block in items(message, "content")
+    ]
+    return {**message, "content": [{"type": block.get("type"), **block} for block in blocks]}
 
 
 class One(Whole):
@@ -206,6 +217,7 @@ CLI = Cli(
     reader=reader,
     formats=(STREAM, JSON, TEXT),
     streaming=(STREAM,),
+    silent=(JSON, TEXT),
     upgrade=upgrade,
     login=("auth", "status"),
     keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -117,7 +118,11 @@ class Stream(Lines):
             return
         found = self.parsed(line)
         kind = found.get("type")
-        if kind == "thread.started":
+        if isinstance(kind, str) and kind.startswith("item."):
+            item = below(found, "item")
+            ordered = {"type": kind, "item": {"type": item.get("type"), **item}}
+            self._item(json.dumps(ordered, separators=(",", ":")).encode())
+        elif kind == "thread.started":
             self._thread = word(found.get("thread_id"))
             self.step(Progress.THINKING)
         elif kind == "turn.completed":

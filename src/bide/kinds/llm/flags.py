@@ -97,7 +97,7 @@ class Flag(Struct, frozen=True):
         """The words for a value. Raises BadRequest."""
         if self.shape is Shape.SWITCH:
             if not isinstance(value, bool):
-                raise BadRequest(detail=f"option {self.name!r} is true or false")
+                raise BadRequest(detail=f"option {self.name!r} is true or false", field=self.name)
             return [self.flag] if value else []
         many = self.shape is not Shape.VALUE
         given = cast("list[object]", value) if many and isinstance(value, list | tuple) else [value]
@@ -117,7 +117,7 @@ class Flag(Struct, frozen=True):
         try:
             return self.check(value)
         except BadRequest as error:
-            raise BadRequest(detail=f"option {self.name!r} {error}, not {value!r}") from None
+            raise BadRequest(detail=f"option {self.name!r} {error}, not {value!r}", field=self.name) from None
 
 
 def words(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import re
+from typing import Any, cast
 
 from bide.kinds.llm import flags
 from bide.kinds.llm.base import Cli, Command, Installed, Reader, check_target, encoded, too_long
 from bide.kinds.llm.flags import Flag, Shape
 from bide.kinds.llm.lines import Lines, Whole, below, number, word
+from bide.model.errors import BadRequest
 from bide.model.llm.answer import Reading, Tokens
 from bide.model.llm.ask import Ask, Strategy
 from bide.model.llm.prompt import Prompt
@@ -16,6 +19,8 @@ from bide.model.llm.steps import Progress
 NAME = "gemini"
 STREAM, JSON, TEXT = "stream-json", "json", "text"
 _YOLO = "yolo"
+_PLAIN_PATH = re.compile(r"/[^\s\\'\"`()\[\]{},;!?@]+")
+"""A path that Gemini reads as one word after `@`."""
 
 FLAGS = (
     Flag("approval_mode", "--approval-mode", check=flags.one_of("default", "auto_edit", _YOLO, "plan")),
@@ -33,12 +38,14 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
     """The prompt follows `-p`, joined to it if it begins with a sign; a long one is all that comes by stdin."""
     kind = CLI.format_of(ask)
     options = dict(ask.options)
+    said_of = _attached(options.pop("attachments", ()), ask.cwd or "")
     if ask.strategy is Strategy.MCP_MANAGED:
         options["approval_mode"] = _YOLO
     given, notes = flags.words(FLAGS, options, cli=NAME, has=installed.has)
     resumed = "latest" if ask.resume_latest else ask.conversation
-    by_pipe = too_long(prompt.text)
-    said = () if by_pipe else (f"--prompt={prompt.text}",) if prompt.text.startswith("-") else ("-p", prompt.text)
+    text = said_of + prompt.text
+    by_pipe = too_long(text)
+    said = () if by_pipe else (f"--prompt={text}",) if text.startswith("-") else ("-p", text)
     return Command(
         words=(
             *said,
@@ -48,11 +55,25 @@ def command(ask: Ask, prompt: Prompt, installed: Installed) -> Command:
             *(("--resume", resumed) if resumed else ()),
         ),
         format=kind,
-        input=encoded(prompt.text) if by_pipe else None,
+        input=encoded(text) if by_pipe else None,
         bypass=options.get("approval_mode") == _YOLO,
         bypass_asked=ask.options.get("approval_mode") == _YOLO,
         notes=tuple(notes),
     )
+
+
+def _attached(given: object, cwd: str) -> str:
+    """Return the words that have Gemini read files with the prompt. Raises BadRequest."""
+    found: list[str] = []
+    for one in cast("list[object]", given) if isinstance(given, list | tuple) else [given]:
+        path = os.path.join(cwd, one) if isinstance(one, str) else ""
+        if not _PLAIN_PATH.fullmatch(path):
+            detail = f"option 'attachments' is a list of paths without blanks or signs such as quotes, not {one!r}"
+            raise BadRequest(detail=f"{detail}; rename the file or name it in the prompt", field="attachments")
+        if not os.path.exists(path):
+            raise BadRequest(detail=f"option 'attachments' names {path}, which is not there", field="attachments")
+        found.append(f"@{path} ")
+    return "".join(found)
 
 
 class Stream(Lines):

@@ -84,6 +84,8 @@ class Stream(Lines):
         if kind == "text":
             self._said.append(str(found.get("data", "")))
             self.step(Progress.ANSWERING)
+        elif kind == "thought":
+            self.step(Progress.THINKING)
         elif kind in ("end", "error"):
             self._end, self.final = found, True
             self.step(Progress.FINISHING)

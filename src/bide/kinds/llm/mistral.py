@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -156,7 +157,20 @@ def upgrade(target: str | None, path: str | None = None) -> tuple[str, ...]:
                 detail=f"{place} is from Homebrew, which has the newest version only; leave the version out"
             )
         return ("brew", "upgrade", _PACKAGE)
-    return (f"{place.rpartition('/')[0]}/python3", "-m", "pip", "install", "--upgrade", package)
+    return (*_pip(place), "install", "--upgrade", package)
+
+
+def _pip(place: str) -> tuple[str, ...]:
+    """Return the pip of the Python that runs Vibe: the one beside it, the one its first line names, or the one on the PATH."""
+    beside = f"{place.rpartition('/')[0]}/python3"
+    first = b""
+    with suppress(OSError), open(place, "rb") as file:
+        first = file.readline(4096)
+    named = os.fsdecode(first[2:].split()[0]) if first.startswith(b"#!") and first[2:].split() else ""
+    for python in (beside, named):
+        if "python" in os.path.basename(python) and os.access(python, os.X_OK):
+            return (python, "-m", "pip")
+    return ("pip",)
 
 
 CLI = Cli(

@@ -13,18 +13,24 @@ def listed(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         description=tool.description,
-        input_schema={**tool.schema, **tool.also},
+        input_schema={**(tool.schema if tool.shown is None else tool.shown), **tool.also},
         output_schema=tool.output,
         _meta=tool.meta,
         execution=None
         if tool.task is None
         else types.ToolExecution(task_support="required" if tool.needs_task else "optional"),
-        annotations=types.ToolAnnotations(
-            read_only_hint=tool.reads_only,
-            destructive_hint=tool.destructive and not tool.reads_only,
-            idempotent_hint=tool.idempotent or tool.reads_only,
-            open_world_hint=False,
-        ),
+        annotations=_hints(tool),
+    )
+
+
+def _hints(tool: Tool) -> types.ToolAnnotations | None:
+    """Return the hints that differ from the protocol's defaults; each of the others would cost every client tokens."""
+    if tool.reads_only:
+        return types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    if tool.destructive and not tool.idempotent:
+        return None
+    return types.ToolAnnotations(
+        destructive_hint=None if tool.destructive else False, idempotent_hint=tool.idempotent or None
     )
 
 

@@ -7,49 +7,66 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from bide.mcpserver.answers import beside, spoken
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.mcpserver.toolsets import llmjobs, llmreview, llmsessions, llmtext
-from bide.mcpserver.toolsets.llmfields import CLIS, SERVERS, asked, schema
-from bide.model.llm.answer import Status
+from bide.mcpserver.toolsets import llmjobs, llmopinions, llmreview, llmsessions, llmtext
+from bide.mcpserver.toolsets.llmfields import CLIS, SERVERS, asked, field_of, schema, shown
+from bide.model.errors import BadRequest
+from bide.model.llm.answer import Asked, Status
 from bide.model.llm.prompt import optimized
 from bide.model.output import Stream
 from bide.model.phase import Ended
 from bide.model.schema import Json, fields, flag, text, whole
 
 _UPGRADE_LINES = 20
+_APPROVALS = 500
+"""How many of the newest decisions are looked through for those of one CLI."""
 _NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "grok": "Grok", "mistral": "Mistral Vibe"}
 
 
 def tools() -> tuple[Tool, ...]:
-    """All of them."""
+    """Return all tools, in the order of a client's list."""
     found: list[Tool] = []
     for cli in CLIS:
         found.append(_request(cli, partial(request, cli), sync=True))
         found.append(_request(cli, partial(request_async, cli), sync=False))
-    return (*found, *llmjobs.TOOLS, llmreview.TOOL, *llmsessions.TOOLS, *_ABOUT)
+    return (*found, *llmjobs.TOOLS, llmreview.TOOL, *llmopinions.TOOLS, *llmsessions.TOOLS, *_ABOUT)
 
 
 def _request(cli: str, act: Callable[[Call, Json], Awaitable[Answer]], *, sync: bool) -> Tool:
     how = (
-        "and answer with what it said; past 45 s with the id of the job, which goes on"
+        "Answers within 45 s, else `deferred` with a jobId. Equal requests within the hour join."
         if sync
-        else "and answer at once with its id; wait for it with llm_job_watch, fetch with llm_job_result"
+        else f"Start it; answers with its id. Other fields as in {cli}_request."
     )
     return Tool(
         f"{cli}_request" if sync else f"{cli}_request_async",
-        f"Ask {_NAMES[cli]} as a durable job {how}. Give `prompt` or `promptParts`. An equal request within the hour gets the same job.",
+        f"Ask {_NAMES[cli]}. {how}" if sync else how,
         schema(cli, sync=sync),
         act,
         destructive=True,
+        shown=shown(cli, sync=sync),
     )
+
+
+async def _asked(cli: str, call: Call, given: Json, *, background: bool) -> Asked:
+    """Ask. Raises BadRequest that names the field as the caller gave it, where the fault is in an option."""
+    try:
+        return await call.jobs.llm.ask_once(asked(call, cli, given, background=background), call.key)
+    except BadRequest as error:
+        option = error.facts.get("field", "")
+        wrong = f"option {option!r}"
+        if not option or wrong not in str(error):
+            raise
+        field = field_of(cli, option, given)
+        raise BadRequest(detail=str(error).replace(wrong, repr(field)), field=field) from error
 
 
 async def request(cli: str, call: Call, given: Json) -> Answer:
     """Ask, and wait for as long as a call may take."""
-    found = await call.jobs.llm.ask_once(asked(call, cli, given, background=False), call.key)
+    found = await _asked(cli, call, given, background=False)
     call.own.arrivals.ring()
     answer = found.answer
     if found.deferred:
@@ -65,6 +82,7 @@ async def request(cli: str, call: Call, given: Json) -> Answer:
         "exitCode": answer.exit_code,
         "response": said,
         **llmtext.common(found, given, SERVERS),
+        **llmtext.figures(answer),
         "parsed": {key: value for key, value in llmtext.parsed(answer).items() if key != "text"},
     }
     aside = "\n".join([*beside(answer), f"[gateway] jobId={found.job.id} sessionId={data['sessionId']}"])
@@ -72,12 +90,13 @@ async def request(cli: str, call: Call, given: Json) -> Answer:
         return Answer(spoken(answer, said), data, aside=aside)
     data["error"] = {"code": str(answer.fault) or str(answer.status), "message": answer.error}
     data["errorCategory"] = str(answer.fault)
-    return Answer(spoken(answer, said), data, is_error=True, aside=aside)
+    why = f"{_NAMES[cli]} failed ({llmtext.exit_of(answer)}): {spoken(answer, said)}"
+    return Answer(why, data, is_error=True, aside=aside)
 
 
 async def request_async(cli: str, call: Call, given: Json) -> Answer:
     """Ask, and do not wait."""
-    found = await call.jobs.llm.ask_once(asked(call, cli, given, background=True), call.key)
+    found = await _asked(cli, call, given, background=True)
     call.own.arrivals.ring()
     snapshot = llmtext.snapshot(found.answer)
     job = {key: snapshot[key] for key in ("id", "cli", "status", "startedAt")}
@@ -96,7 +115,7 @@ async def _versions(call: Call, given: Json) -> Answer:
         | ({"hint": one.hint} if one.hint else {})
         for one in found
     ]
-    return _told({"versions": rows})
+    return _told({"success": True, "versions": rows})
 
 
 async def _upgrade(call: Call, given: Json) -> Answer:
@@ -104,7 +123,16 @@ async def _upgrade(call: Call, given: Json) -> Answer:
     found = await call.jobs.llm.upgrade(
         given["cli"], given.get("target"), dry_run=dry_run, env=call.caller.env, owner=call.caller.owner
     )
-    data: Json = {"cli": found.cli, "command": list(found.command), "dryRun": found.dry_run, "jobId": found.job}
+    target = given.get("target") or "latest"
+    program, *words = found.command
+    data: Json = {
+        "success": True,
+        "cli": found.cli,
+        "dryRun": found.dry_run,
+        "plan": {"cli": found.cli, "target": target, "command": program, "args": words},
+        "command": list(found.command),
+        "jobId": found.job,
+    }
     return _told(data) if found.job is None else await _upgraded(call, data, found.job)
 
 
@@ -117,40 +145,54 @@ async def _upgraded(call: Call, data: Json, job: str) -> Answer:
     said = [await call.jobs.read(job, stream=stream, tail=_UPGRADE_LINES) for stream in Stream]
     output = "\n".join(piece.data.decode("utf-8", "replace").strip() for piece in said if piece.data)
     status = "completed" if end.success else "failed"
-    told = _told({**data, "status": status, "exitCode": end.exit_code, "output": output})
+    figures = {"success": end.success, "status": status, "exitCode": end.exit_code, "output": output}
+    told = _told(data | figures)
     return told if end.success else replace(told, is_error=True)
 
 
 async def _models(call: Call, given: Json) -> Answer:
-    found = await call.jobs.llm.models(given.get("cli"))
-    return _told({"models": [{**asdict(one), "models": list(one.models)} for one in found]})
+    return _told(llmtext.models(await call.jobs.llm.models(given.get("cli"))))
+
+
+async def _available(call: Call, _: Json) -> Answer:
+    return _told({"success": True, "models": llmtext.models(await call.jobs.llm.models())})
 
 
 async def _approvals(call: Call, given: Json) -> Answer:
-    return _told({"approvals": list(await call.jobs.llm.approvals(given.get("limit", 50)))})
+    cli, limit = given.get("cli"), given.get("limit", 50)
+    rows = await call.jobs.llm.approvals(limit if cli is None else _APPROVALS)
+    found = [row for row in rows if cli in (None, row["cli"])][:limit]
+    return _told({"success": True, "count": len(found), "approvals": found})
 
 
-_CLI = text("only this one", enum=list(CLIS))
+_CLI = text(enum=list(CLIS))
 _ABOUT = (
     Tool(
         "cli_versions",
-        "Which LLM command lines are installed, in which version, and whether somebody is logged in.",
+        "Version and login of each LLM command line.",
         fields((), cli=_CLI),
         _versions,
         reads_only=True,
     ),
     Tool(
         "cli_upgrade",
-        "Bring an LLM command line to a version. Only shows the plan unless dryRun is false; then it is done as a job, and waited for.",
-        fields(("cli",), cli=_CLI, target=text("a version; the newest if not given"), dryRun=flag("true if not given")),
+        "Show the plan of an upgrade; with dryRun false, do it.",
+        fields(
+            ("cli",),
+            cli=_CLI,
+            target=text("a version"),
+            dryRun=flag(),
+            timeoutMs=whole("", minimum=30_000, maximum=3_600_000),
+        ),
         _upgrade,
         destructive=True,
     ),
-    Tool("list_models", "Models that are known by name.", fields((), cli=_CLI), _models, reads_only=True),
+    Tool("list_models", "Models known by name.", fields((), cli=_CLI), _models, reads_only=True),
+    Tool("list_available_models", "The same, of all.", fields(()), _available, reads_only=True),
     Tool(
         "approval_list",
-        "What the approval gate decided lately.",
-        fields((), limit=whole("50 if not given", minimum=1, maximum=500)),
+        "The gate's newest decisions.",
+        fields((), limit=whole("", minimum=1, maximum=500), cli=_CLI),
         _approvals,
         reads_only=True,
     ),

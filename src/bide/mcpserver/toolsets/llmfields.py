@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from bide.mcpserver.tool import Call
+from bide.model.errors import BadRequest
 from bide.model.llm.ask import Ask, Policy, Strategy, Worktree
 from bide.model.llm.prompt import STABLE, Parts
 from bide.model.schema import Json, fields, flag, number, text, whole, words
@@ -16,114 +17,155 @@ CLIS = ("claude", "codex", "gemini", "grok", "mistral")
 SERVERS = ["sqry"]
 """The MCP servers that a request wants where it names none, if the operator has described them."""
 
-_TOOLS = {"allowedTools": words(), "disallowedTools": words()}
-_TURNS = {"maxTurns": whole("", minimum=1, maximum=10_000)}
-_EFFORT = {"effort": text()}
-_DIRS = {"addDir": words("more folders that it may use")}
+
+def _texts(*names: str) -> dict[str, Json]:
+    return dict.fromkeys(names, text())
+
+
+def _flags(*names: str) -> dict[str, Json]:
+    return dict.fromkeys(names, flag())
+
+
+def _lists(*names: str) -> dict[str, Json]:
+    return dict.fromkeys(names, words())
+
+
+_OBJECT: Json = {"type": "object", "additionalProperties": True}
+_TURNS: dict[str, Json] = {"maxTurns": whole("", minimum=1, maximum=10_000)}
 OPTIONS: dict[str, dict[str, Json]] = {
     "claude": {
-        **_TOOLS,
+        **_lists("allowedTools", "disallowedTools", "addDir"),
+        **_texts(
+            "permissionMode", "effort", "agent", "systemPrompt", "appendSystemPrompt", "fallbackModel", "mcpConfig"
+        ),
+        **_flags("dangerouslySkipPermissions", "forkSession", "strictMcpConfig", "excludeDynamicSystemPromptSections"),
+        "agents": {"anyOf": [_OBJECT, text()]},
+        "jsonSchema": {"anyOf": [_OBJECT, text()]},
         **_TURNS,
-        **_EFFORT,
-        **_DIRS,
-        **dict.fromkeys(("permissionMode", "agent", "systemPrompt", "appendSystemPrompt", "fallbackModel"), text()),
-        **dict.fromkeys(("dangerouslySkipPermissions", "forkSession", "strictMcpConfig"), flag()),
-        "mcpConfig": text("a file that names MCP servers"),
         "maxBudgetUsd": number(),
     },
     "codex": {
-        **_DIRS,
-        **dict.fromkeys(("sandbox", "askForApproval", "workingDir", "profile"), text()),
-        **dict.fromkeys(("search", "ephemeral", "ignoreUserConfig", "ignoreRules"), flag()),
-        "dangerouslyBypassApprovalsAndSandbox": flag(),
-        "outputSchema": {"type": "object", "additionalProperties": True},
-        "config": words("key=value"),
-        "images": words("files"),
+        "fullAuto": flag("work on files and run commands in its sandbox, unasked"),
+        "sandboxMode": text("read-only, workspace-write or danger-full-access"),
+        **_texts("askForApproval", "workingDir", "profile"),
+        **_flags("search", "ephemeral", "ignoreUserConfig", "ignoreRules", "dangerouslyBypassApprovalsAndSandbox"),
+        "outputSchema": _OBJECT,
+        "configOverrides": {"type": "object", "additionalProperties": text()},
+        **_lists("images", "addDir"),
     },
     "gemini": {
         "approvalMode": text("default, auto_edit, yolo or plan"),
-        "allowedTools": words(),
-        "includeDirectories": words(),
-        "sandbox": flag(),
-        "skipTrust": flag(),
+        **_lists("allowedTools", "includeDirs", "attachments", "policyFiles", "adminPolicyFiles"),
+        **_flags("sandbox", "skipTrust"),
     },
     "grok": {
+        **_texts(
+            "permissionMode", "effort", "reasoningEffort", "workingDir", "sandbox", "rules", "systemPromptOverride"
+        ),
+        **_lists("allowedTools", "disallowedTools", "allow", "deny"),
         **_TURNS,
-        **_EFFORT,
-        **dict.fromkeys(("permissionMode", "reasoningEffort", "workingDir", "sandbox", "rules"), text()),
-        **dict.fromkeys(("tools", "disallowedTools", "allow", "deny"), words()),
         "alwaysApprove": flag(),
     },
     "mistral": {
+        "permissionMode": text("its agent; auto-approve if not given"),
+        **_texts("effort", "reasoningEffort", "workingDir"),
+        **_lists("allowedTools", "disallowedTools", "addDir"),
         **_TURNS,
-        **_EFFORT,
-        **_DIRS,
-        "agent": text("auto-approve if not given"),
-        "enabledTools": words(),
-        "disallowedTools": words(),
-        "trust": flag(),
+        "maxTokens": whole("", minimum=1),
         "maxPrice": number(),
-        "workingDir": text(),
+        "trust": flag(),
     },
 }
-"""What only one of them takes; each is the option of the same name in docs/llm.md."""
-
-_PARTS = {
+"""What only one of them takes, as the gateway names it; each is an option of docs/llm.md."""
+_ALSO: dict[str, dict[str, Json]] = {
+    "codex": {**_texts("sandbox"), **_lists("config"), **_flags("useLegacyFullAutoFlag")},
+    "gemini": _lists("includeDirectories"),
+    "grok": _lists("tools"),
+    "mistral": {**_texts("agent"), **_lists("enabledTools")},
+}
+"""Fields that are taken and not listed: names of the CLI's own flags, and one that has gone."""
+_NAMES: dict[str, dict[str, str]] = {
+    "codex": {"sandboxMode": "sandbox", "configOverrides": "config"},
+    "gemini": {"includeDirs": "include_directories", "policyFiles": "policy", "adminPolicyFiles": "admin_policy"},
+    "grok": {"allowedTools": "tools"},
+    "mistral": {"permissionMode": "agent", "allowedTools": "enabled_tools"},
+}
+"""Options that are called otherwise here, by the field."""
+_NOT_OPTIONS = ("fullAuto", "useLegacyFullAutoFlag")
+_STABLE: Json = {"type": "object", "properties": dict.fromkeys(STABLE, flag()), "additionalProperties": False}
+_PARTS: Json = {
     "type": "object",
-    "description": "the prompt in parts, instead of 'prompt'; what is before the task is cached best",
-    "properties": {
-        "system": text(),
-        "tools": text(),
-        "context": text(),
-        "task": text("what is wanted this time"),
-        "cacheControl": {
-            "type": "object",
-            "properties": dict.fromkeys(STABLE, flag()),
-            "additionalProperties": False,
-        },
-    },
+    "description": "instead of prompt; what is before the task is cached best",
+    "properties": {**_texts("system", "tools", "context", "task"), "cacheControl": _STABLE},
     "additionalProperties": False,
 }
-
-
-_WORKTREE = {
-    "description": "work in a git worktree of its own, .worktrees/NAME on the branch gateway/NAME, which stays",
-    "anyOf": [flag(), fields((), name=text("1 to 64 letters, digits and . _ -"), ref=text("what it begins with"))],
+_WORKTREE: Json = {"anyOf": [flag(), fields((), name=text(), ref=text())]}
+_SHOWN: dict[str, Json] = {
+    "promptParts": {
+        **_PARTS,
+        "properties": {**_texts("system", "tools", "context", "task"), "cacheControl": {"type": "object"}},
+    },
+    "worktree": {"type": ["boolean", "object"], "description": "true or {name, ref}: a git worktree of its own"},
+    "agents": {"type": "object"},
+    "jsonSchema": {"type": "object"},
+    "configOverrides": {"type": "object"},
+    "outputSchema": {"type": "object"},
 }
+"""Fields that clients are shown in fewer words than they are checked by."""
+
+
+_SELDOM = ("approvalPolicy", "timeoutMs", "worktree")
+"""Fields that the list of an asynchronous request leaves to that of the synchronous one."""
+
+
+def _common(cli: str) -> dict[str, Json]:
+    """Return the fields that every request takes, in the order in which they matter."""
+    return {
+        "prompt": text(),
+        "promptParts": _PARTS,
+        "model": text("leave it out"),
+        "sessionId": text("go on with this one"),
+        "continueSession" if cli == "claude" else "resumeLatest": flag(),
+        "createNewSession": flag(),
+        "approvalStrategy": text("mcp_managed: act unasked if the gate agrees", enum=[str(one) for one in Strategy]),
+        "approvalPolicy": text("", enum=[str(one) for one in Policy]),
+        "mcpServers": words(),
+        "correlationId": text("yours, to find the answer by"),
+        "optimizePrompt": flag(),
+        "idleTimeoutMs": whole("", minimum=30_000, maximum=3_600_000),
+        "timeoutMs": whole("", minimum=1),
+        "forceRefresh": flag("run it although an equal one was answered lately"),
+        "outputFormat": text(),
+        "cwd": text(),
+        "worktree": _WORKTREE,
+    }
 
 
 def schema(cli: str, *, sync: bool) -> Json:
-    """The arguments of one request tool."""
-    properties: dict[str, Json] = {
-        "prompt": text("what to ask"),
-        "promptParts": _PARTS,
-        "model": text("leave it out for the CLI's own default"),
-        "sessionId": text("go on with this conversation"),
-        "continueSession" if cli == "claude" else "resumeLatest": flag("go on with the newest one in this folder"),
-        "createNewSession": flag(),
-        "approvalStrategy": text("legacy if not given", enum=[str(one) for one in Strategy]),
-        "approvalPolicy": text("", enum=[str(one) for one in Policy]),
-        "mcpServers": words(),
-        "correlationId": text("a word of yours to find the answer by"),
-        "optimizePrompt": flag(),
-        "idleTimeoutMs": whole("end it after so long without output", minimum=30_000, maximum=3_600_000),
-        "timeoutMs": whole("end it after so long", minimum=1),
-        "forceRefresh": flag("run it even if an equal request was answered lately"),
-        "outputFormat": text(),
-        "cwd": text("where to run it"),
-        "worktree": _WORKTREE,
-        **OPTIONS[cli],
-    }
+    """Return the schema that the arguments of a request are checked against."""
+    properties = _common(cli) | OPTIONS[cli] | _ALSO.get(cli, {})
+    return fields((), **properties, **({"optimizeResponse": flag()} if sync else {}))
+
+
+def shown(cli: str, *, sync: bool) -> Json:
+    """Return the schema that clients see: of an asynchronous request only what most requests need."""
+    listed = _common(cli)
     if sync:
-        properties["optimizeResponse"] = flag("leave out blanks of the answer that say nothing")
-    if cli == "codex":
-        properties["fullAuto"] = flag("work on files and run commands, in its sandbox, without asking")
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+        listed |= {"optimizeResponse": flag(), **OPTIONS[cli]}
+    elif "fullAuto" in OPTIONS[cli]:
+        listed["fullAuto"] = OPTIONS[cli]["fullAuto"]
+    properties = {name: _SHOWN.get(name, one) for name, one in listed.items()}
+    if not sync:
+        short = {name: {key: of[key] for key in of if key != "description"} for name, of in properties.items()}
+        properties = {name: of for name, of in short.items() if name not in _SELDOM} | {
+            "promptParts": {"type": "object"}
+        }
+    return {"type": "object", "properties": properties}
 
 
 def asked(call: Call, cli: str, given: Json, *, background: bool) -> Ask:
-    """The request. Raises BadRequest."""
-    options: dict[str, Any] = {snake(name): given[name] for name in OPTIONS[cli] if name in given}
+    """Return the request that the arguments mean. Raises BadRequest."""
+    options = _options(cli, given)
     new = bool(given.get("createNewSession"))
     return Ask.of(
         cli,
@@ -152,6 +194,34 @@ def asked(call: Call, cli: str, given: Json, *, background: bool) -> Ask:
     )
 
 
+def _options(cli: str, given: Json) -> dict[str, Any]:
+    """Return the options that only this CLI has, by the names of docs/llm.md. Raises BadRequest."""
+    if given.get("useLegacyFullAutoFlag"):
+        raise BadRequest(
+            detail="'useLegacyFullAutoFlag' went with Codex's --full-auto; give fullAuto alone",
+            field="useLegacyFullAutoFlag",
+        )
+    named = _NAMES.get(cli, {})
+    found: dict[str, Any] = {}
+    for name in (*OPTIONS[cli], *_ALSO.get(cli, {})):
+        if name not in given or name in _NOT_OPTIONS:
+            continue
+        value, option = given[name], named.get(name, snake(name))
+        if name == "configOverrides":
+            value = [f"{key}={one}" for key, one in value.items()]
+        if option in found and found[option] != value:
+            raise BadRequest(detail=f"{name!r} is another name of a field that was given; give one of them", field=name)
+        found[option] = value
+    return found
+
+
+def field_of(cli: str, option: str, given: Json) -> str:
+    """Return the field that an option of a CLI came from: `max_turns` comes from `maxTurns`."""
+    plain = re.sub("_([a-z])", lambda found: found[1].upper(), option)
+    also = [name for name, named in _NAMES.get(cli, {}).items() if named == option and name in given]
+    return also[0] if also else plain
+
+
 def _parts(given: Json) -> Parts:
     wanted: Json = given.get("cacheControl", {})
     named = {key: given[key] for key in ("system", "tools", "context") if key in given}
@@ -167,5 +237,5 @@ def _duration(ms: int | None) -> timedelta | None:
 
 
 def snake(name: str) -> str:
-    """`maxTurns` as we say it: `max_turns`."""
+    """Return a field's name as options have it: `max_turns` for `maxTurns`."""
     return re.sub(r"([A-Z])", lambda found: f"_{found[1].lower()}", name)

@@ -29,8 +29,8 @@ def _told(data: Json) -> Answer:
 
 
 async def status(call: Call, given: Json) -> Answer:
-    """Where a request is."""
-    return _told({"job": llmtext.snapshot(await _found(call, given["jobId"]))})
+    """Status of a request."""
+    return _told({"success": True, "job": llmtext.snapshot(await _found(call, given["jobId"]))})
 
 
 async def result(call: Call, given: Json) -> Answer:
@@ -64,10 +64,9 @@ async def _result(call: Call, answer: LlmAnswer, given: Json) -> Answer:
             f"{word}TotalChars": len(whole_text),
             f"{word}NextOffsetChars": end if end < len(whole_text) else None,
         }
-    body["parsed"] = llmtext.parsed(answer)
     if answer.notes:
         body["warnings"] = llmtext.warnings(answer)
-    return _told({"result": body})
+    return _told({"success": True, "result": body, "parsed": llmtext.parsed(answer, most)})
 
 
 async def _text(call: Call, job: str, stream: Stream) -> str:
@@ -90,7 +89,8 @@ async def watch(call: Call, given: Json) -> Answer:
     for step in found.steps:
         await call.progress(step.seq, f"{found.answer.cli}: {llmtext.PHASES[step.phase]}")
     phase = llmtext.PHASES[found.phase]
-    return _told({"job": llmtext.snapshot(found.answer), "phase": phase, "progress": llmtext.progress(found, seen)})
+    job = llmtext.snapshot(found.answer)
+    return _told({"success": True, "job": job, "phase": phase, "progress": llmtext.progress(found, seen)})
 
 
 async def cancel(call: Call, given: Json) -> Answer:
@@ -98,49 +98,71 @@ async def cancel(call: Call, given: Json) -> Answer:
     try:
         answer = await _found(call, given["jobId"])
     except JobNotFound:
-        return _told({"success": False, "jobId": given["jobId"], "reason": "Job not found"})
+        return _not_canceled(given["jobId"], "Job not found")
     if answer.status is not Status.RUNNING:
-        return _told({"success": False, "jobId": answer.job.id, "reason": f"Job is already {answer.status}"})
+        return _not_canceled(answer.job.id, f"Job is already {answer.status}")
     await call.jobs.kill(answer.job.id, by="llm_job_cancel")
     after = await call.jobs.llm.answer(answer.job.id)
     return _told({"success": True, "jobId": answer.job.id, "status": str(after.status)})
+
+
+def _not_canceled(job: str, reason: str) -> Answer:
+    return replace(_told({"success": False, "jobId": job, "reason": reason}), is_error=True)
 
 
 async def health(call: Call, _: Json) -> Answer:
     """How the processes of the caller's running requests do, and whether each CLI is asked or was given a rest."""
     rows = [llmtext.health(one) for one in await call.jobs.llm.processes(owner=call.caller.owner)]
     clis = [llmtext.cli_health(one) for one in await call.jobs.llm.health()]
-    persistence = {"backend": "bide", "durable": True}
-    return _told({"jobs": rows, "running": len(rows), "clis": clis, "persistence": persistence})
+    counts = {
+        "runningJobs": len(rows),
+        "deadJobs": sum(row["isDead"] for row in rows),
+        "zombieJobs": sum(row["isZombie"] for row in rows),
+    }
+    kept = await call.jobs.llm.persistence(call.caller.env)
+    return _told({"success": True, **counts, "jobs": rows, "clis": clis, "persistence": kept})
 
 
 def _unknown(error: BideError) -> Answer:
-    """What is not there, and how to come by it all the same."""
-    if not isinstance(error, JobNotFound) or isinstance(error, JobForgotten):
+    """Return the refusal of an id that is not known, as data, and say how to come by the answer all the same."""
+    if not isinstance(error, JobNotFound):
         return refusal(error)
-    said = f"no request of yours is known as {error.facts['job']!r}"
-    message = f"{said}; make it again, and if an equal one runs or was answered lately, it is joined and not run twice"
-    return Answer(message, {"error": {"code": error.code, "message": message}}, is_error=True)
+    why = "" if isinstance(error, JobForgotten) else f"no request of yours is known as {error.facts['job']!r}; "
+    message = (
+        f"{why or f'{error}; '}make it again: an equal one that runs or was answered lately is joined and not run twice"
+    )
+    told = {"success": False, "error": "Job not found", "jobId": error.facts["job"], "code": error.code}
+    return replace(_told({**told, "message": message}), is_error=True)
 
 
-_JOB = text("the id of a request")
+_JOB = text()
 _PAGE: dict[str, Json] = {
-    "maxChars": whole("of each stream; the last ones if there are more", minimum=1000, maximum=2_000_000),
-    "stdoutOffsetChars": whole("from here on, instead of the last ones", minimum=0),
+    "maxChars": whole("the last ones of each stream", minimum=1000, maximum=2_000_000),
+    "stdoutOffsetChars": whole("from here on instead", minimum=0),
     "stderrOffsetChars": whole("", minimum=0),
 }
 TOOLS = (
     Tool(
         "llm_job_status",
-        "Where a request is.",
+        "Status of a request.",
         fields(("jobId",), jobId=_JOB),
         status,
         reads_only=True,
         refuse=_unknown,
     ),
+    Tool("job_status", "", fields(("jobId",), jobId=_JOB), status, reads_only=True, refuse=_unknown, listed=False),
+    Tool(
+        "job_result",
+        "",
+        fields(("jobId",), jobId=_JOB, provider=text(), **_PAGE),
+        result,
+        reads_only=True,
+        refuse=_unknown,
+        listed=False,
+    ),
     Tool(
         "llm_job_result",
-        "What a request wrote, whatever became of it; partial while it runs. `parsed.text` is the answer.",
+        "Output of a request, partial while it runs; parsed.text is the answer.",
         fields(("jobId",), jobId=_JOB, **_PAGE),
         result,
         reads_only=True,
@@ -148,7 +170,7 @@ TOOLS = (
     ),
     Tool(
         "llm_request_result",
-        "The same by correlationId, for whoever lost the job's id.",
+        "The same by correlationId.",
         fields(("correlationId",), correlationId=text(), **_PAGE),
         request_result,
         reads_only=True,
@@ -156,13 +178,13 @@ TOOLS = (
     ),
     Tool(
         "llm_job_watch",
-        "Wait, without polling, until a request gets further than was seen, or is over. To be told of its end alone, give afterProgressSeq 999999999999.",
+        "Wait without polling until a request gets further, or for its end alone: afterProgressSeq 999999999999.",
         fields(
             ("jobId",),
             jobId=_JOB,
-            afterProgressSeq=whole("progress.nextAfterSeq of the last answer", minimum=0),
-            progressLimit=whole("at most so many events; 32 if not given", minimum=1, maximum=KEPT),
-            waitMs=whole("how long to wait at most; 0 if not given", minimum=0, maximum=30_000),
+            afterProgressSeq=whole("last nextAfterSeq", minimum=0),
+            progressLimit=whole("", minimum=1, maximum=KEPT),
+            waitMs=whole("", minimum=0, maximum=30_000),
         ),
         watch,
         reads_only=True,
@@ -170,14 +192,14 @@ TOOLS = (
     ),
     Tool(
         "llm_job_cancel",
-        "End a request: TERM, then KILL after 5 s. What it wrote can still be read.",
+        "End a request: TERM, KILL after 5 s. Its output stays.",
         fields(("jobId",), jobId=_JOB),
         cancel,
         destructive=True,
     ),
     Tool(
         "llm_process_health",
-        "How the processes of your running requests do, and whether each CLI is asked or was given a rest.",
+        "Processes of your running requests, and state of each CLI.",
         fields(()),
         health,
         reads_only=True,

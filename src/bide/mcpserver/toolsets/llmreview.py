@@ -126,17 +126,16 @@ def _told(name: str, number: int, votes: Sequence[Vote]) -> Answer:
 
 TOOL = Tool(
     "llm_review",
-    "Have several LLMs review the same thing at once; answers with each one's words and verdict, and what they come to. One that is "
-    "missing does not stop the others. Fix what they find, then ask with the same reviewId for the next round; three at most.",
+    "Have several LLMs review a thing, each with a verdict. Fix what they find, then ask with the same reviewId for the next round; three at most.",
     fields(
         (),
-        prompt=text("what to review, and where it is"),
-        context=text("what stays the same over the rounds, such as a specification"),
-        clis=words("claude, codex and gemini if not given", items=text(enum=list(CLIS)), minItems=1),
-        reviewId=text("of an earlier answer: collect it, or go on with another round"),
-        round=whole("1 if not given", minimum=1, maximum=review.ROUNDS),
-        waitMs=whole("45000 if not given", minimum=0, maximum=600_000),
-        approvalStrategy=text("legacy if not given", enum=["legacy", "mcp_managed"]),
+        prompt=text("what, and where it is"),
+        context=text("same over the rounds, as a spec"),
+        clis=words("", items=text(enum=list(CLIS)), minItems=1),
+        reviewId=text("collects that, or goes on"),
+        round=whole("", minimum=1, maximum=review.ROUNDS),
+        waitMs=whole("", minimum=0, maximum=600_000),
+        approvalStrategy=text(enum=["legacy", "mcp_managed"]),
         cwd=text(),
     ),
     act,

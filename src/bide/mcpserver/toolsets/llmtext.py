@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.job import Job
 from bide.model.llm.answer import Answer, Asked
-from bide.model.llm.programs import Health, Process
+from bide.model.llm.conversation import Conversation
+from bide.model.llm.programs import Health, Models, Process
 from bide.model.llm.steps import Progress, Step, Watched
 from bide.model.phase import Ended, Queued
 from bide.model.schema import Json
@@ -12,7 +16,7 @@ from bide.model.times import ms, stamp
 
 
 def snapshot(answer: Answer) -> Json:
-    """A job as `llm_job_status` tells of it."""
+    """Return a job as `llm_job_status` tells of it."""
     job = answer.job
     phase = job.phase
     started = job.created_at if isinstance(phase, Queued) else phase.started_at
@@ -24,6 +28,7 @@ def snapshot(answer: Answer) -> Json:
         "finishedAt": stamp(phase.ended_at) if isinstance(phase, Ended) else None,
         "exitCode": answer.exit_code,
         "correlationId": answer.correlation_id,
+        "sessionId": session_of(answer),
         "outputTruncated": answer.exit_code == 126,
         "stdoutBytes": _size(job, "out"),
         "stderrBytes": _size(job, "err"),
@@ -39,21 +44,77 @@ def _size(job: Job, stream: str) -> int:
     return 0 if held is None else int(getattr(held, stream).size)
 
 
-def parsed(answer: Answer) -> Json:
-    """What was read from the output."""
-    reading, tokens = answer.reading, answer.reading.tokens
+def session_of(answer: Answer) -> str | None:
+    """Return the conversation by the CLI's own id as soon as it has said it, else the one that was to be resumed."""
+    facts = answer.job.spec.ask
+    return answer.reading.conversation or (None if facts is None else facts.conversation)
+
+
+def exit_of(answer: Answer) -> str:
+    """Return how the process ended, in the words of a person at a terminal."""
+    if answer.exit_code is None:
+        return f"{answer.status}, no exit code"
+    return f"exit code {answer.exit_code}"
+
+
+def figures(answer: Answer) -> Json:
+    """Return the figures that the gateway has beside an answer."""
+    phase, facts = answer.job.phase, answer.job.spec.ask
+    took = phase.ended_at - phase.started_at if isinstance(phase, Ended) and phase.started_at else None
     return {
-        "text": reading.text,
+        "model": answer.reading.model or (facts and facts.model) or "default",
+        "durationMs": ms(took),
+        "retryCount": 0 if facts is None else facts.attempt - 1,
+    }
+
+
+def parsed(answer: Answer, most: int | None = None) -> Json:
+    """Return what was read from the output; of a long answer the last characters."""
+    reading, tokens = answer.reading, answer.reading.tokens
+    cut = most is not None and len(reading.text) > most
+    return {
+        "text": reading.text[-most:] if cut and most else reading.text,
+        **({"textTruncated": True, "textTotalChars": len(reading.text)} if cut else {}),
         "costUsd": reading.cost_usd,
         "usage": {
             "inputTokens": tokens.input,
             "outputTokens": tokens.output,
-            "cacheReadTokens": tokens.cache_read,
-            "cacheCreationTokens": tokens.cache_write,
+            "cacheReadInputTokens": tokens.cache_read,
+            "cacheCreationInputTokens": tokens.cache_write,
         },
         "model": reading.model,
         "numTurns": reading.turns,
         "toolUses": dict(reading.tools),
+    }
+
+
+def session(one: Conversation) -> Json:
+    """Return a conversation in the gateway's words."""
+    return {
+        "id": one.id,
+        "cli": one.cli,
+        "description": one.title or None,
+        "createdAt": stamp(one.created_at),
+        "lastUsedAt": stamp(one.last_used_at),
+        "isActive": one.active,
+    }
+
+
+def active(found: Sequence[Conversation]) -> Json:
+    """Return the active conversation of each CLI."""
+    return {cli: next((one.id for one in found if one.cli == cli and one.active), None) for cli in CLIS}
+
+
+def models(found: Sequence[Models]) -> Json:
+    """Return the models of each CLI in the gateway's words: what each is good for, nobody here knows."""
+    return {
+        one.cli: {
+            "models": dict.fromkeys(one.models, ""),
+            "modelOrder": list(one.models),
+            "defaultModel": one.default,
+            "aliases": dict(one.aliases),
+        }
+        for one in found
     }
 
 
@@ -96,11 +157,10 @@ def _event(step: Step) -> Json:
 def common(asked: Asked, given: Json, servers: list[str]) -> Json:
     """What every reply to a request has."""
     answer, approval = asked.answer, asked.approval
-    conversation = answer.reading.conversation or given.get("sessionId")
     body: Json = {
         "cli": answer.cli,
         "correlationId": answer.correlation_id,
-        "sessionId": conversation,
+        "sessionId": session_of(answer),
         "approval": None,
         "mcpServers": {"requested": list(given.get("mcpServers", servers))},
     }

@@ -115,7 +115,7 @@ def over(chosen: LlmSettings, env: Mapping[str, str]) -> tuple[LlmSettings, tupl
 
 
 def _without_effect(env: Mapping[str, str]) -> list[Note]:
-    named = [name for name in _DATABASES if env.get(name, "none") not in ("", "none")]
+    named = [name for name in _DATABASES if env.get(name, "none").strip().lower() not in ("", "none")]
     return [Note("setting_ignored", f"{name} names a database; bide has one store, in its home.") for name in named]
 
 
@@ -131,9 +131,10 @@ def keep_days(env: Mapping[str, str]) -> int:
     return int(text)
 
 
-def unrecorded(env: Mapping[str, str]) -> bool:
-    """Whether what is known of a request beyond its job is to be in memory alone."""
-    return env.get("LLM_GATEWAY_JOBS_DB") == "none"
+def database_of(env: Mapping[str, str]) -> str | None:
+    """Return the database that a caller names, `none` for memory alone; an empty name is no name."""
+    found = next((env[name].strip() for name in _DATABASES if env.get(name, "").strip()), None)
+    return "none" if found is not None and found.lower() == "none" else found
 
 
 def model_of(cli: str, wanted: str | None, chosen: LlmSettings, known: Mapping[str, str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 from msgspec import Struct
@@ -61,6 +62,22 @@ class Prompt(Struct, frozen=True):
         return b"" if self.parts is None else self.parts.prefix.encode("utf-8", "surrogateescape")
 
 
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_INDENTED = re.compile(r"(?: {4}|\t)")
+_CODE = re.compile(r"(`[^`]*`)")
+_BLANKS = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
+_START = r"(?:(?<=^)|(?<=[.!?] )|(?<=^[-*] )|(?<=^\d[.)] ))"
+_COURTESY = re.compile(
+    rf"{_START}(?P<courtesy>(?:(?:please|kindly|(?:could|would|can) you(?: please| kindly)?"
+    r"|i(?: would|\x27d) like you to|i (?:want|need) you to),? )+)(?P<next>\S)",
+    re.IGNORECASE,
+)
+"""Where a sentence begins; elsewhere the words may be what the prompt is about."""
+_THANKS = re.compile(
+    r"(^|[.!?] )(?:thanks|thank you)(?: very much| so much| a lot)?(?: in advance)?[.!]*\s*$", re.IGNORECASE
+)
+
+
 def prompt_of(prompt: str | None, parts: Parts | None) -> Prompt:
     """The one prompt that was given. Raises BadRequest for none, for both, and for one that cannot be sent."""
     if prompt is not None and parts is not None:
@@ -89,10 +106,37 @@ def _checked(text: str, what: str, most: int) -> str:
 
 
 def optimized(text: str) -> str:
-    """The same prompt without blanks that say nothing: at line ends, and more than one empty line in a row."""
-    lines = [line.rstrip() for line in text.strip().split("\n")]
-    kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
-    return "\n".join(kept)
+    """Return the same text without what says nothing: courtesies, blanks at line ends and within lines, empty lines in a row.
+
+    Code, in fences, between backticks or indented, stays as it is.
+    """
+    kept: list[str] = []
+    fenced = False
+    for line in text.strip().split("\n"):
+        fence = _FENCE.match(line) is not None
+        if fenced or fence:
+            kept.append(line if fenced and not fence else line.rstrip())
+            fenced = fenced is not fence
+            continue
+        short = line.rstrip() if _INDENTED.match(line) else _prose(line)
+        if short or (kept and kept[-1]):
+            kept.append(short)
+    return "\n".join(kept).rstrip("\n")
+
+
+def _prose(line: str) -> str:
+    """Return a line of prose in fewer words, its code between backticks untouched."""
+    pieces = _CODE.split(line)
+    for at in range(0, len(pieces), 2):
+        pieces[at] = _BLANKS.sub(" ", pieces[at])
+    short = _THANKS.sub(r"\1", _COURTESY.sub(_without, "".join(pieces)))
+    return short.rstrip()
+
+
+def _without(found: re.Match[str]) -> str:
+    """Return what is left of a courtesy and the letter after it, which begins the sentence now."""
+    first: str = found["next"]
+    return first.upper() if found["courtesy"][:1].isupper() else first
 
 
 def cache_blocks(parts: Parts, ttl: str = "1h") -> list[dict[str, Any]]:

@@ -125,6 +125,14 @@ class ConfinedLlm(Part):
         del limit
         raise self._rights.refused("what the gate decided is of all owners")
 
+    async def persistence(self, env: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """See beside.Llm.persistence."""
+        return await self._jobs.llm.persistence(env)
+
+    async def metrics(self) -> dict[str, Any]:
+        """See beside.Llm.metrics."""
+        return await self._jobs.llm.metrics()
+
     async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
         """See beside.Llm.cache."""
         return await self._jobs.llm.cache(conversation=conversation, prefix=prefix)

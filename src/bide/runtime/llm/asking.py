@@ -27,14 +27,17 @@ from bide.model.llm import caches
 from bide.model.llm.answer import Answer, Asked, Note, Status
 from bide.model.llm.approval import Decision
 from bide.model.llm.ask import Ask, check
-from bide.model.llm.choices import GROUP, LlmSettings, group_of, keep_days, model_of, over, unrecorded
+from bide.model.llm.choices import GROUP, LlmSettings, group_of, model_of
+from bide.model.llm.kept import UNRECORDED
 from bide.model.llm.prompt import Prompt, last_stable
 from bide.model.request import Request
 from bide.model.schedule import has_room, within
+from bide.model.times import ms
 from bide.model.turn import Turn
 from bide.runtime import starting
 from bide.runtime.core import Core, now
 from bide.runtime.llm import gate
+from bide.runtime.llm.gateways import Gateways
 from bide.runtime.llm.programs import Programs, unset
 from bide.runtime.llm.recording import FOLDER, Recorder
 from bide.runtime.llm.records import Records
@@ -56,6 +59,7 @@ class Desk(Struct, frozen=True):
     recorder: Recorder
     retrying: Retrying
     worktrees: Worktrees
+    gateways: Gateways
 
 
 class Prepared(Struct, frozen=True):
@@ -96,8 +100,8 @@ async def _prepared(core: Core, desk: Desk, asked: Ask, key: str | None) -> Prep
     cli = known.named(asked.cli)
     base = dict(os.environ if asked.base_env is None else asked.base_env)
     env = {**base, **asked.env}
-    chosen, notes = over(core.settings.llm, env)
-    kept = keep_days(env)
+    kept = desk.gateways.kept(env)
+    chosen = kept.chosen
     asked = replace(asked, model=model_of(cli.name, asked.model, chosen, cli.aliases))
     prompt, more = _cached(asked, chosen)
     asked, ignored = with_servers(asked, chosen.mcp_servers)
@@ -107,7 +111,8 @@ async def _prepared(core: Core, desk: Desk, asked: Ask, key: str | None) -> Prep
     decision = gate.check(core.home.path, asked, prompt.text, command, chosen)
     asked, tree = await desk.worktrees.placed(asked, base)
     facts = _facts(asked, prompt, command, tuple(files))
-    facts = replace(facts, recorded=not unrecorded(env), keep_days=kept, worktree=tree)
+    facts = replace(facts, recorded=kept.recorded, keep_days=kept.keep_days, worktree=tree)
+    notes = kept.notes if kept.recorded else (UNRECORDED, *kept.notes)
     return Prepared(
         cli=cli,
         chosen=chosen,
@@ -115,7 +120,14 @@ async def _prepared(core: Core, desk: Desk, asked: Ask, key: str | None) -> Prep
             asked, cli, installed.path or cli.program, command, facts, chosen, unset(base, cli.unset), key
         ),
         facts=facts,
-        notes=(*notes, *more, *_expiring(desk.records, asked, chosen), *ignored, *command.notes),
+        notes=(
+            *notes,
+            *more,
+            *_expiring(desk.records, asked, chosen),
+            *ignored,
+            *command.notes,
+            *_idle_ignored(asked, cli, command, chosen),
+        ),
         decision=decision,
         files=files,
     )
@@ -233,9 +245,17 @@ def _request(
     )
 
 
+def _idle_ignored(asked: Ask, cli: Cli, command: Command, chosen: LlmSettings) -> list[Note]:
+    if asked.idle is None or command.format not in cli.silent:
+        return []
+    bound = "" if asked.timeout else f"; it has {ms(chosen.runtime)}ms in all"
+    message = f"{cli.name} is silent until its end in the format {command.format}, so idleTimeoutMs would end a healthy run and has no effect{bound}."
+    return [Note("idle_timeout_ignored", message)]
+
+
 def _limits(asked: Ask, cli: Cli, command: Command, chosen: LlmSettings) -> Limits:
     """Silence means something only of a CLI that tells of its work; another one is bound by time alone."""
-    tells = command.format in cli.streaming or asked.idle is not None
+    tells = command.format in cli.streaming or (asked.idle is not None and command.format not in cli.silent)
     return Limits(
         timeout=asked.timeout or (None if tells else chosen.runtime),
         idle=(asked.idle or chosen.idle) if tells else None,

@@ -22,6 +22,8 @@ from bide.runtime.llm.recording import FOLDER
 from bide.settings import FILE, read
 
 RECORD = "approvals.jsonl"
+_ALLOWED = ("allowed_tools", "tools", "enabled_tools")
+"""The options that name the tools a CLI may use, each CLI's own."""
 _INSTEAD = {"mistral": "name an agent that asks or only reads, such as agent: 'plan'"}
 """What else to do, where it is a default that acts without asking."""
 
@@ -34,7 +36,7 @@ def check(home: str, ask: Ask, text: str, command: Command, chosen: LlmSettings)
         raise BadRequest(detail=f"{detail}; {allow}. Or {_INSTEAD.get(ask.cli, 'ask without that')}")
     if ask.strategy is not Strategy.MCP_MANAGED:
         return None
-    allowed = ask.options.get("allowed_tools")
+    allowed = next((ask.options[name] for name in _ALLOWED if name in ask.options), None)
     wanted = Wanted(
         cli=ask.cli,
         prompt=text,

@@ -15,7 +15,7 @@ from bide.kinds.llm.base import Cli, Installed
 from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
-from bide.model.llm import caches
+from bide.model.llm import caches, metrics
 from bide.model.llm.answer import Answer, Asked
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.choices import group_of
@@ -29,6 +29,7 @@ from bide.runtime.llm import asking, gate, lingering, processes, turns, watching
 from bide.runtime.llm import programs as found_programs
 from bide.runtime.llm.asking import Desk
 from bide.runtime.llm.conversations import LocalConversations
+from bide.runtime.llm.gateways import Gateways
 from bide.runtime.llm.programs import Programs, Said, search_path
 from bide.runtime.llm.recording import Recorder
 from bide.runtime.llm.records import Records
@@ -51,7 +52,10 @@ class LocalLlm:
         self._retrying = Retrying(core)
         self._records = Records(core)
         self._recorder = Recorder(core, self._records, self._retrying)
-        self._desk = Desk(self._programs, self._records, self._recorder, self._retrying, Worktrees(core))
+        self._gateways = Gateways(core)
+        self._desk = Desk(
+            self._programs, self._records, self._recorder, self._retrying, Worktrees(core), self._gateways
+        )
         self.conversations: LocalConversations = LocalConversations(core, self._records)
         self._recorder.take_up()
         table = core.keeping.table
@@ -203,6 +207,15 @@ class LocalLlm:
         if not 1 <= limit <= 500:
             raise BadRequest(detail=f"a limit is from 1 to 500, not {limit}")
         return tuple(gate.recorded(self.core.home.path, limit))
+
+    async def persistence(self, env: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """See beside.Llm.persistence."""
+        return self._gateways.persistence(os.environ if env is None else env)
+
+    @with_sound_store
+    async def metrics(self) -> dict[str, Any]:
+        """See beside.Llm.metrics."""
+        return metrics.metrics(self._records.did(), known.clis(), now())
 
     @with_sound_store
     async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:

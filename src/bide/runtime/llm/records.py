@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from bide.model.llm import caches, conversation
+from bide.model.llm import caches, conversation, metrics
 from bide.model.llm.answer import Answer
 from bide.model.llm.caches import Used
 from bide.model.llm.conversation import Conversation
@@ -85,6 +85,10 @@ class Records:
     def used(self, since: datetime, conversation: str | None = None, prefix: str | None = None) -> list[Used]:
         """What requests used, by CLI and model."""
         return caches.together(one for rows in self._both() for one in rows.used(since, conversation, prefix))
+
+    def did(self) -> list[metrics.Did]:
+        """How requests ended, by CLI."""
+        return metrics.together(one for rows in self._both() for one in rows.did())
 
     def prefixes(self, since: datetime, conversation: str | None = None) -> tuple[int, int]:
         """How many stable prefixes there were, and in how many requests."""
