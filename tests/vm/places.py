@@ -17,12 +17,19 @@ _CONTAINER = (
 )
 """A unit as a container is: the cgroup tree cannot be written, and no service manager can be asked."""
 
+_OWN_TREE = (
+    "mkdir -p /sys/fs/cgroup/alone && echo '+cpu +memory +pids' > /sys/fs/cgroup/cgroup.subtree_control && "
+    "echo $$ > /sys/fs/cgroup/alone/cgroup.procs && exec unshare --cgroup --mount sh -c "
+)
+_NO_SYSTEMD = "mount -t tmpfs tmpfs /run && umount /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec "
+"""A machine without systemd, as a container with a writable tree is: a cgroup tree of its own, and nobody to ask."""
+
 _LINGER = f"loginctl enable-linger {USER}"
 _ALONE = f"loginctl disable-linger {USER} && systemctl stop user@1000"
 
 
 def run(machine: Machine, table: Table) -> None:
-    """Run the checks as root and as a user, in a login by ssh, after `su -`, as a service, and as in a container."""
+    """Run the checks as root and as a user, in a login by ssh, after `su -`, without systemd, and as in a container."""
     machine.put(_CHECKS.read_text(), _THERE)
     enforced, sampled = (f"{VENV}/bin/python {_THERE} {word}" for word in ("enforced", "sampled"))
     su = f"su - {USER} -c"
@@ -31,6 +38,7 @@ def run(machine: Machine, table: Table) -> None:
         (f"{USER}, by ssh", USER, enforced),
         (f"{USER}, by su - from root's login, lingering on", "root", f"{_LINGER} && {su} {shlex.quote(enforced)}"),
         (f"{USER}, by su - from root's login, no service manager", "root", f"{_ALONE} && {su} {shlex.quote(sampled)}"),
+        ("root, no systemd, a cgroup tree of its own", "root", _OWN_TREE + shlex.quote(_NO_SYSTEMD + enforced)),
         ("root, read-only cgroup tree, as in a container", "root", f"{_CONTAINER} {sampled}"),
     )
     for place, user, command in places:
