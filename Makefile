@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 VENV := .venv
-INPUTS := pyproject.toml setup.py constraints.txt $(wildcard src/bide/keeper/c/*.[ch])
+INPUTS := pyproject.toml setup.py constraints.txt $(wildcard src/bide/keeper/c/*.[ch] src/bide/excerpts/c/*.[ch])
 PIP := PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/bin/python -m pip install --quiet
 
 .PHONY: help run test check conformance clients seeds acceptance bench torture vm mutate coverage clean
@@ -47,7 +47,7 @@ seeds: ## check every numbered behaviour from outside (ARGS="24 33 100-120", --j
 	@scripts/seeds $(ARGS)
 
 clean: ## remove .venv and everything built
-	rm -rf $(VENV) build dist src/bide.egg-info src/bide/keeper/bide-keeper .coverage* .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist src/bide.egg-info src/bide/keeper/bide-keeper src/bide/excerpts/scan.so .coverage* .pytest_cache .ruff_cache .import_linter_cache
 	find src tests bench seeds -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV)/bin/pip:

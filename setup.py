@@ -1,4 +1,4 @@
-"""Compiles the keeper into the package; everything else about the build is in pyproject.toml."""
+"""Compiles what is written in C, the keeper and the scanner of output, into the package; everything else about the build is in pyproject.toml."""
 
 import os
 import shlex
@@ -13,8 +13,12 @@ from setuptools.command.build import build
 
 SOURCES = Path("src/bide/keeper/c")
 PROGRAM = Path("bide/keeper/bide-keeper")
+SCANNER_SOURCES = Path("src/bide/excerpts/c")
+SCANNER = Path("bide/excerpts/scan.so")
 FLAGS = ["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter", "-D_GNU_SOURCE", "-fno-plt", "-s"]
 STATIC = ["-static", "-no-pie"]
+SHARED = ["-shared", "-fPIC", "-nostdlib", "-ffreestanding"]
+"""The scanner needs no library of its own, so that it loads into any Python of the platform."""
 
 LINUX_ONLY = f"bide runs on Linux only, and this is {sys.platform}: its keeper needs pidfds, splice and subreapers."
 NO_COMPILER = (
@@ -25,9 +29,9 @@ NO_COMPILER = (
 
 
 class BuildKeeper(Command):
-    """Compile the keeper: one executable from all of its C files."""
+    """Compile the keeper, one executable from all of its C files, and the scanner, a library."""
 
-    description = "compile the keeper"
+    description = "compile the keeper and the scanner of output"
     user_options = [("inplace", "i", "put it in the source tree, as an editable install does")]
     boolean_options = ["inplace"]
 
@@ -41,30 +45,31 @@ class BuildKeeper(Command):
 
     def run(self) -> None:
         root = Path("src") if self.inplace or self.editable_mode else Path(self.build_lib or "build")
-        compile_keeper(root / PROGRAM)
+        compile_c("keeper", root / PROGRAM, SOURCES, attempts())
+        compile_c("scanner of output", root / SCANNER, SCANNER_SOURCES, shared_attempts())
 
     def get_source_files(self) -> list[str]:
-        return [str(path) for path in sorted(SOURCES.glob("*.[ch]"))]
+        return [str(path) for folder in (SOURCES, SCANNER_SOURCES) for path in sorted(folder.glob("*.[ch]"))]
 
     def get_outputs(self) -> list[str]:
-        return [str(Path(self.build_lib or "build") / PROGRAM)]
+        return [str(Path(self.build_lib or "build") / made) for made in (PROGRAM, SCANNER)]
 
     def get_output_mapping(self) -> dict[str, str]:
         return {}
 
 
-def compile_keeper(target: Path) -> None:
-    """Compile to `target`, static if the compiler can; a keeper that runs from there is not disturbed."""
+def compile_c(what: str, target: Path, folder: Path, tries: list[list[str]]) -> None:
+    """Compile the C files of a folder to `target` with the first compiler that can; what runs from there is not disturbed."""
     if sys.platform != "linux":
         sys.exit(LINUX_ONLY)
-    sources = sorted(str(path) for path in SOURCES.glob("*.c"))
+    sources = sorted(str(path) for path in folder.glob("*.c"))
     if not sources:
-        sys.exit(f"there are no C files in {SOURCES}; the source tree is not complete.")
+        sys.exit(f"there are no C files in {folder}; the source tree is not complete.")
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_name(f"{target.name}.{os.getpid()}")
     said = ""
     try:
-        for command in attempts():
+        for command in tries:
             words = [*command, *FLAGS, "-o", str(fresh), *sources]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.returncode == 0:
@@ -75,7 +80,7 @@ def compile_keeper(target: Path) -> None:
             said = f"$ {shlex.join(words)}\n{done.stderr}"
     finally:
         fresh.unlink(missing_ok=True)
-    sys.exit(f"{said}the keeper could not be compiled; the compiler's words are above.")
+    sys.exit(f"{said}the {what} could not be compiled; the compiler's words are above.")
 
 
 def attempts() -> list[list[str]]:
@@ -92,6 +97,11 @@ def attempts() -> list[list[str]]:
     return tries or sys.exit(NO_COMPILER)
 
 
+def shared_attempts() -> list[list[str]]:
+    """The same compilers, to make a library."""
+    return [[*(word for word in words if word not in STATIC), *SHARED] for words in attempts()]
+
+
 class Build(build):
     """The keeper comes first: a missing compiler is said before anything is copied."""
 
@@ -99,7 +109,7 @@ class Build(build):
 
 
 class PlatformWheel(bdist_wheel):
-    """A wheel for this platform and any Python 3: it carries a program, but no extension module."""
+    """A wheel for this platform and any Python 3: it carries a program, and a library that ctypes loads, but no extension module."""
 
     def get_tag(self) -> tuple[str, str, str]:
         return ("py3", "none", super().get_tag()[2])

@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "bide"
 KEEPER = "bide/keeper/bide-keeper"
-CLEAN = shutil.ignore_patterns("__pycache__", "*.egg-info", "bide-keeper*")
+SCANNER = "bide/excerpts/scan.so"
+CLEAN = shutil.ignore_patterns("__pycache__", "*.egg-info", "bide-keeper*", "scan.so*")
 
 
 @pytest.fixture
@@ -47,13 +48,17 @@ def test_a_wheel_is_for_this_platform_and_carries_the_keeper_and_every_file_of_t
         mode = archive.getinfo(KEEPER).external_attr >> 16
         packed = {name for name in archive.namelist() if name.startswith("bide/")}
     assert mode & 0o111 == 0o111
-    assert packed == {KEEPER, *files_of_the_package()}
+    assert packed == {KEEPER, SCANNER, *files_of_the_package()}
 
 
 def files_of_the_package() -> set[str]:
-    """Everything under src/bide but the keeper: its sources are not shipped, and it is built anew."""
+    """Everything under src/bide but what is written in C: its sources are not shipped, and it is built anew."""
     found = {path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("*") if path.is_file()}
-    return {name for name in found if "__pycache__" not in name and not name.startswith(("bide/keeper/c/", KEEPER))}
+    return {
+        name
+        for name in found
+        if "__pycache__" not in name and not name.startswith(("bide/keeper/c/", "bide/excerpts/c/", KEEPER, SCANNER))
+    }
 
 
 @pytest.mark.slow
@@ -81,7 +86,7 @@ def test_a_source_distribution_carries_the_keepers_sources_and_no_program(tree: 
     (sdist,) = (tree / "out").iterdir()
     with tarfile.open(sdist) as archive:
         packed = {name.partition("/")[2] for name in archive.getnames()}
-    sources = {path.relative_to(ROOT).as_posix() for path in (PACKAGE / "keeper" / "c").glob("*.[ch]")}
+    sources = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("c/*.[ch]")}
     assert sources
     assert sources <= packed
     assert f"src/{KEEPER}" not in packed

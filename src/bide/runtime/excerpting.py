@@ -1,56 +1,123 @@
-"""`excerpt`: what of a job's output one answer shows, looked for beside the files."""
+"""`excerpt`: what of a job's output one answer shows. The files are looked through in threads, a slice of time each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import errno
+import os
+from collections.abc import Generator, Mapping
 
+from bide.excerpts.choosing import Chosen, Source, chosen, whole
+from bide.excerpts.scanning import Scan
 from bide.model.errors import BadRequest
-from bide.model.excerpt import LARGEST, Excerpt, Part, Piece, Why
+from bide.model.excerpt import LARGEST, Excerpt, Part
 from bide.model.job import Job
 from bide.model.output import Stream
-from bide.model.phase import Ended
-from bide.model.plaintext import clean
+from bide.model.phase import Ended, Kept
 from bide.runtime.core import Core
-from bide.runtime.reading import kept, slice_at
+from bide.runtime.reading import kept
+from bide.runtime.searching import Due
+
+_CHUNK = 1024 * 1024
+"""So much is looked through at once: about 4 ms."""
+_AT_ONCE = 16 * 1024
+"""Output of so many bytes that fits is not worth a thread."""
 
 
 async def excerpt(
     core: Core, ref: str, stream: Stream | None, budget: int, since: Mapping[Stream, int] | None
 ) -> Excerpt:
     """Return what is worth showing of a job's output, within a budget of characters."""
-    begins = {one: (since or {}).get(one, 0) for one in Stream}
-    if not 0 <= budget <= LARGEST:
-        raise BadRequest(detail=f"'budget' is from 0 to {LARGEST} characters, not {budget}")
-    for one, at in begins.items():
-        if at < 0:
-            raise BadRequest(detail=f"'since' cannot be negative, and is {at} for {one}")
+    begins = _checked(budget, since)
     job = core.find(ref)
     core.seen.mark(job)
     wanted = tuple(Stream) if stream is None else (stream,)
-    written = {one: max(kept(core, job, one).size - begins[one], 0) for one in wanted}
-    rooms = _rooms(written, budget)
-    return Excerpt(tuple(_part(core, job, one, begins[one], rooms[one]) for one in wanted))
+    with contextlib.ExitStack() as files:
+        stored = [files.enter_context(_stored(core, job, one, begins[one])) for one in wanted]
+        sources = [one.source for one in stored]
+        written = sum(source.end - source.start for source in sources)
+        found = whole(sources, budget) if written <= min(budget, _AT_ONCE) else None
+        if found is None:
+            found = await core.searches.through(lambda due: _looked_through(stored, budget, due))
+        return Excerpt(tuple(_part(job, one, found) for one in stored), found.cause, found.format)
 
 
-def _rooms(written: Mapping[Stream, int], budget: int) -> dict[Stream, int]:
-    """Share the budget: what one stream does not need, the other has."""
-    half = budget // len(written)
-    spare = sum(max(half - size, 0) for size in written.values())
-    return {one: half + spare if size > half else half for one, size in written.items()}
+def _checked(budget: int, since: Mapping[Stream, int] | None) -> dict[Stream, int]:
+    if not 0 <= budget <= LARGEST:
+        raise BadRequest(detail=f"'budget' is from 0 to {LARGEST} characters, not {budget}")
+    begins = {one: (since or {}).get(one, 0) for one in Stream}
+    for one, at in begins.items():
+        if at < 0:
+            raise BadRequest(detail=f"'since' cannot be negative, and is {at} for {one}")
+    return begins
 
 
-def _part(core: Core, job: Job, stream: Stream, since: int, room: int) -> Part:
-    held = kept(core, job, stream)
-    start = min(max(since, held.head), held.size)
-    first = slice_at(core, job, stream, start, room)
-    pieces: list[Piece] = []
-    if first.next >= held.size:
-        pieces += [Piece(first.offset, first.next, clean(first.data), Why.ALL)] if first.data else []
-    else:
-        top = first.data[: first.data.rfind(b"\n", 0, room // 4) + 1]
-        last = slice_at(core, job, stream, held.size - (room - len(top)), room - len(top))
-        cut = last.data.find(b"\n") + 1
-        pieces += [Piece(first.offset, first.offset + len(top), clean(top), Why.FIRST)] if top else []
-        pieces += [Piece(last.offset + cut, last.next, clean(last.data[cut:]), Why.LAST)] if room else []
-    end = max(first.next, pieces[-1].end if pieces else 0)
-    return Part(stream, tuple(pieces), first.offset, end, held.size, held.head, isinstance(job.phase, Ended))
+class _Stored:
+    """A stream as it is now, from an offset on, and how far it was looked through."""
+
+    def __init__(self, fd: int | None, stream: Stream, held: Kept, since: int) -> None:
+        self._fd = fd
+        self.held = held
+        start = min(max(since, held.head), held.size)
+        self.source = Source(stream, self.read, start, held.size, Scan(start))
+
+    def read(self, start: int, size: int) -> bytes:
+        """Return bytes of the file; none of a job that wrote nothing, or whose output is gone."""
+        return b"" if self._fd is None or size <= 0 else os.pread(self._fd, size, start)
+
+    def look_on(self) -> bool:
+        """Look through some more; return true at the end."""
+        scan, end = self.source.scan, self.source.end
+        at = self._next_data(scan.offset)
+        if at > scan.offset:
+            scan.skip(min(at, end))
+        data = self.read(scan.offset, min(_CHUNK, end - scan.offset))
+        scan.feed(data)
+        return not data
+
+    def _next_data(self, at: int) -> int:
+        """Return where there is something after an offset: a file may have holes."""
+        if self._fd is None or at >= self.source.end:
+            return at
+        try:
+            return os.lseek(self._fd, at, os.SEEK_DATA)
+        except OSError as error:
+            return self.source.end if error.errno == errno.ENXIO else at
+
+
+@contextlib.contextmanager
+def _stored(core: Core, job: Job, stream: Stream, since: int) -> Generator[_Stored]:
+    held, fd = kept(core, job, stream), None
+    # Its folder may go where it belongs between these two.
+    for path in (core.folder(job), core.home.job(job.id)):
+        with contextlib.suppress(FileNotFoundError):
+            fd = os.open(f"{path}/{stream}", os.O_RDONLY | os.O_CLOEXEC)
+            break
+    try:
+        yield _Stored(fd, stream, held, since)
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+def _looked_through(stored: list[_Stored], budget: int, due: Due) -> Chosen | None:
+    """Look through the streams; return nothing when the slice of time is over before the end."""
+    for one in stored:
+        while not one.look_on():
+            if due():
+                return None
+    sources = [one.source for one in stored]
+    return whole(sources, budget) or chosen(sources, budget)
+
+
+def _part(job: Job, stored: _Stored, found: Chosen) -> Part:
+    source, held = stored.source, stored.held
+    return Part(
+        stream=source.stream,
+        pieces=found.pieces[source.stream],
+        start=source.start,
+        next=source.end,
+        size=held.size,
+        head=held.head,
+        ended=isinstance(job.phase, Ended),
+    )

@@ -1,0 +1,337 @@
+"""Chooses what of one or two streams is shown within a budget. Pure: the caller reads, and has looked through the streams."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bide.excerpts.formats import Rule, is_generic
+from bide.excerpts.lines import Line, cost, folded, lines_of
+from bide.excerpts.ranking import CANDIDATES, Found, ranked
+from bide.excerpts.scanning import Finder, Scan
+from bide.model.excerpt import Piece, Why
+from bide.model.output import Stream
+
+GAP = 60
+"""About how many characters a door writes about what is left out between two pieces."""
+_FIRST = 0.06
+_LAST = 0.26
+_LEAST = 300
+_SHORT = 20
+_WIDE_LAST = 640
+_RARE_SHARE = 0.25
+_BLOCK = 4096
+_BEFORE = 3072
+_AFTER = 6144
+_WHOLE_MOST = 256 * 1024
+_TAIL_MOST = 512 * 1024
+_LINE_LONG = 600
+_WEAK = 4.0
+_FOREIGN = re.compile(
+    r"site-packages/|dist-packages/|/lib/python\d|<frozen |node_modules/|\(node:|\bat node:|^\s*at (?:java|javax|jdk|sun|com\.sun|org\.junit|org\.springframework|"
+    r"org\.apache|io\.netty|reactor|org\.gradle|kotlin|scala|akka|System|Microsoft)\.|/usr/(?:local/)?(?:go|lib|share)/|/rustc/|/gems/|"
+    r"/vendor/|^\s*\.\.\. \d+ more"
+)
+"""Frames of a stack that belong to no user."""
+
+Read = Callable[[int, int], bytes]
+"""Return the bytes from an offset on, at most so many."""
+
+
+class Source(Struct, frozen=True):
+    """A stream that was looked through."""
+
+    stream: Stream
+    read: Read
+    start: int
+    end: int
+    scan: Scan
+
+
+class Chosen(Struct, frozen=True):
+    """What is shown of the streams."""
+
+    pieces: dict[Stream, tuple[Piece, ...]]
+    cause: tuple[Stream, int] | None
+    format: str | None
+
+
+def chosen(sources: Sequence[Source], budget: int) -> Chosen:
+    """Return the pieces of each stream: causes, the beginnings and the ends, together within a budget of characters."""
+    pick = _Pick(sources, budget)
+    pick.ends()
+    pick.causes()
+    pick.more_of_ends()
+    pieces = {source.stream: pick.pieces(source) for source in sources}
+    return Chosen(pieces, pick.cause, pick.format)
+
+
+def whole(sources: Sequence[Source], budget: int) -> Chosen | None:
+    """Return all of the streams, with repeats folded, if that fits."""
+    found: dict[Stream, tuple[Piece, ...]] = {}
+    for source in sources:
+        size = source.end - source.start
+        if size > _WHOLE_MOST:
+            return None
+        # Nothing is cut where everything is shown.
+        lines = folded(lines_of(source.read(source.start, size), source.start, wide=max(size, 1)))
+        budget -= cost(lines) + GAP * sum(line.times > 1 for line in lines)
+        if budget < 0:
+            return None
+        found[source.stream] = _joined(source, [(line, Why.ALL) for line in lines])
+    return Chosen(found, None, None)
+
+
+class _Pick:
+    """Lines that were taken so far, and what is left of the budget."""
+
+    def __init__(self, sources: Sequence[Source], budget: int) -> None:
+        self._sources = sources
+        self._left = budget
+        self._budget = budget
+        self._taken: dict[Stream, dict[int, tuple[Line, Why]]] = {source.stream: {} for source in sources}
+        self._finder = Finder()
+        self.cause: tuple[Stream, int] | None = None
+        self.format: str | None = None
+
+    def ends(self) -> None:
+        """Take a few lines of the beginning and some of the end of each stream."""
+        written = [source for source in self._sources if source.end > source.start]
+        for source in written:
+            self._take_last(source, max(int(self._budget * _LAST), min(_LEAST, self._budget // 2)) // len(written))
+            self._take_first(source, int(self._budget * _FIRST / len(written)))
+
+    def more_of_ends(self) -> None:
+        """Use what is left for more of the ends."""
+        written = [source for source in self._sources if source.end > source.start]
+        for number, source in enumerate(written):
+            if self._left > 4 * GAP:
+                self._take_last(source, self._left // (len(written) - number))
+
+    def _take_first(self, source: Source, room: int) -> None:
+        data = source.read(source.start, min(room * 3, source.end - source.start))
+        for line in folded(lines_of(data, source.start)):
+            if line.end >= source.start + len(data) and line.end < source.end:
+                break
+            room -= 0 if self._has(source, line) else line.cost
+            if room < GAP or not self._take(source, line, Why.FIRST):
+                break
+
+    def _take_last(self, source: Source, room: int) -> None:
+        lines = self._tail(source, room)
+        if lines and lines[-1].cost > room > _SHORT:
+            wide = min(room, _WIDE_LAST) // 2
+            begins = max(source.end - 2 * wide, source.start)
+            lines = lines_of(source.read(begins, source.end - begins), begins, at=source.end - 1, wide=wide)[-1:]
+        for line in reversed(lines):
+            room -= 0 if self._has(source, line) else line.cost
+            if room < 0 or not self._take(source, line, Why.LAST):
+                break
+
+    def _tail(self, source: Source, room: int) -> list[Line]:
+        """Return the last lines; where they are all folded into few, from further above."""
+        size = max(4 * room, 16 * 1024)
+        while True:
+            start = max(source.end - size, source.start)
+            data = source.read(start, source.end - start)
+            lines = lines_of(data, start, at=source.end - 1)
+            if start > source.start and len(lines) > 1:
+                lines = lines[1:]
+            lines = folded(lines)
+            if start == source.start or size >= _TAIL_MOST or sum(line.cost for line in lines) >= room:
+                return lines
+            size *= 4
+
+    def _has(self, source: Source, line: Line) -> bool:
+        return line.start in self._taken[source.stream]
+
+    def _take(self, source: Source, line: Line, why: Why) -> bool:
+        taken = self._taken[source.stream]
+        if line.start in taken:
+            return True
+        if line.cost > self._left:
+            return False
+        self._left -= line.cost
+        taken[line.start] = (line, why)
+        return True
+
+    def causes(self) -> None:
+        """Take the lines that tell most, each with what belongs to it, while there is room."""
+        found = [(source, one) for source in self._sources for one in self._ranked(source)]
+        found.sort(key=lambda row: -row[1].score)
+        seen: Counter[tuple[Stream, int]] = Counter()
+        rules: Counter[int] = Counter()
+        rare = int(self._budget * _RARE_SHARE)
+        keep = self._left // 10
+        for source, one in found:
+            key = (source.stream, one.shape)
+            score = one.score * 0.75 ** seen[key] * 0.93 ** rules[id(one.rule)]
+            if score < _WEAK or self._left - keep < 2 * GAP:
+                continue
+            if one.rule is None and rare <= 0:
+                continue
+            before = self._left
+            if not self._take_with(source, one):
+                continue
+            seen[key] += 1
+            rules[id(one.rule)] += 1
+            rare -= before - self._left if one.rule is None else 0
+            self._note(source, one)
+
+    def _note(self, source: Source, one: Found) -> None:
+        if one.rule is None:
+            return
+        if self.cause is None and one.rule.why is Why.CAUSE:
+            self.cause = (source.stream, one.line.start)
+        if self.format is None and not is_generic(one.rule.format):
+            self.format = one.rule.format
+
+    def _ranked(self, source: Source) -> list[Found]:
+        if source.end <= source.start:
+            return []
+        return ranked(source.scan.shapes(CANDIDATES), source.scan.hits, _Lines(source).at, self._finder)
+
+    def _take_with(self, source: Source, one: Found) -> bool:
+        lines = _block(source, one)
+        why = Why.CAUSE if one.rule is None else one.rule.why
+        wanted = [line for line in lines if not self._has(source, line)]
+        if not wanted:
+            return True
+        room = self._left - self._budget // 40
+        if sum(line.cost for line in wanted) + GAP > room:
+            # The line itself, if not all that belongs to it.
+            wanted = [line for line in wanted if line.start == one.line.start]
+            if sum(line.cost for line in wanted) + GAP > room:
+                return False
+        before = self._gaps(source)
+        for line in wanted:
+            self._take(source, line, why)
+        self._left -= max(self._gaps(source) - before, 0) * GAP
+        return True
+
+    def _gaps(self, source: Source) -> int:
+        rows = sorted(self._taken[source.stream].items())
+        return sum(1 for (_, (line, _)), (start, _) in pairwise(rows) if start > line.end)
+
+    def pieces(self, source: Source) -> tuple[Piece, ...]:
+        """Return what was taken of a stream."""
+        return _joined(source, [row for _, row in sorted(self._taken[source.stream].items())])
+
+
+def _joined(source: Source, rows: Sequence[tuple[Line, Why]]) -> tuple[Piece, ...]:
+    """Return lines as pieces: neighbours that are there for the same reason are one."""
+    found: list[Piece] = []
+    texts: list[str] = []
+    at = source.start
+    for line, why in rows:
+        if line.start < at:
+            continue  # a part of a line that is there already
+        text = f"{line.text}\n" if line.whole and not _unfinished(source, line) else line.text
+        last = found[-1] if found else None
+        joins = last is not None and last.end == line.start and last.why is why and last.times == line.times == 1
+        if last is not None and joins and texts[-1].endswith("\n"):
+            found[-1] = Piece(last.start, line.end, "", why)
+            texts[-1] += text
+        else:
+            found.append(Piece(line.start, line.end, "", why, line.times))
+            texts.append(text)
+        at = line.end
+    return tuple(replace(piece, text=text) for piece, text in zip(found, texts, strict=True))
+
+
+def _unfinished(source: Source, line: Line) -> bool:
+    """Return whether a line is the last one and has no newline."""
+    return line.end == source.end and source.read(source.end - 1, 1) not in (b"\n", b"\r")
+
+
+class _Lines:
+    """Reads single lines, several of a block with one read."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._at = -1
+        self._block = b""
+
+    def at(self, start: int, place: int) -> Line | None:
+        """Return the line that begins at an offset; of a long one the part around a place in it."""
+        source = self._source
+        if start < source.start or start >= source.end:
+            return None
+        begins = start
+        if place - start > _LINE_LONG:
+            begins = place - _LINE_LONG // 2
+        if not self._at <= begins <= self._at + len(self._block) - 2 * _LINE_LONG:
+            self._at = begins
+            self._block = source.read(begins, min(_BLOCK, source.end - begins))
+        data = self._block[begins - self._at : begins - self._at + 2 * _LINE_LONG]
+        lines = lines_of(data, begins, at=place, wide=_LINE_LONG)
+        return lines[0] if lines else None
+
+
+def _block(source: Source, one: Found) -> list[Line]:
+    """Return the line with those around it that belong to it."""
+    rule = one.rule
+    begins = max(one.line.start - _BEFORE, source.start)
+    above = (
+        lines_of(source.read(begins, one.line.start - begins), begins)
+        if rule is None or rule.before or rule.back
+        else []
+    )
+    if begins > source.start:
+        above = above[1:]
+    below = (
+        lines_of(source.read(one.line.end, min(_AFTER, source.end - one.line.end)), one.line.end)
+        if one.line.whole
+        else []
+    )
+    if below and below[-1].end < source.end and not below[-1].whole:
+        below.pop()
+    before = _above(above, rule)
+    after = _below(below, rule)
+    return [*_own(before), one.line, *_own(after)]
+
+
+def _above(lines: Sequence[Line], rule: Rule | None) -> list[Line]:
+    count = 2 if rule is None else rule.before
+    if rule is not None and rule.back is not None:
+        belongs = 0
+        while belongs < min(rule.most, len(lines)) and rule.back.search(lines[-1 - belongs].text):
+            belongs += 1
+        count = max(count, belongs)
+    return list(lines[len(lines) - count :]) if count else []
+
+
+def _below(lines: Sequence[Line], rule: Rule | None) -> list[Line]:
+    if rule is None:
+        return list(lines[:2])
+    count = rule.after
+    if rule.through is not None:
+        belongs = 0
+        while belongs < min(rule.most, len(lines)) and rule.through.search(lines[belongs].text):
+            belongs += 1
+        count = max(count, belongs)
+    if rule.until is not None:
+        stop = next((at for at, line in enumerate(lines[: rule.most]) if rule.until.search(line.text)), None)
+        count = count if stop is None else stop + 1
+    return list(lines[:count])
+
+
+def _own(lines: Sequence[Line]) -> list[Line]:
+    """Return lines without frames of a stack that are not the user's; a frame in Python has its source below it."""
+    kept: list[Line] = []
+    foreign = False
+    for line in lines:
+        frame = line.text.lstrip().startswith(("File ", "at "))
+        if _FOREIGN.search(line.text):
+            foreign = True
+            continue
+        if foreign and not frame and line.text.startswith("    "):
+            continue
+        foreign = False
+        kept.append(line)
+    return kept

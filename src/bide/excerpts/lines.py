@@ -1,0 +1,115 @@
+"""Lines of a piece of output with their bytes: cleaned, long ones cut to a part, repeats and progress folded. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from bide.model.plaintext import clean_line
+
+WIDE = 320
+"""Bytes of a line that are shown of it at most, but for what is chosen from it."""
+_FOLDED = 3
+_ENDS = re.compile(rb"\r*\n|\r")
+_PROGRESS = re.compile(
+    r"\d\s?%|\[\s*\d+/\d+\]|\(\s*\d+/\d+\)|[#=█━▓▉-]{6,}|\bETA\b|[kMG]i?B/s|^\s*(?:Downloading|Downloaded|Fetching|Compiling|Checking|"
+    r"Receiving|Resolving|Unpacking|Extracting|Progress|Get:|Collecting|Pulling|Waiting|\.+$)"
+)
+_NUMBERS = re.compile(r"[0-9a-f]*\d[0-9a-f]*|[#=█━▓▉>.-]{2,}|\s+")
+
+
+class Line(Struct, frozen=True):
+    """A line, or the part of it that is shown."""
+
+    start: int
+    end: int
+    text: str
+    """Without its newline."""
+    whole: bool = True
+    """It ends here; what is cut at the end of this part goes on."""
+    times: int = 1
+    rewritten: bool = False
+    """What was written next stands over it: it ended with a carriage return."""
+
+    @property
+    def cost(self) -> int:
+        """Return how many characters it takes."""
+        return len(self.text) + 1
+
+
+def lines_of(data: bytes, offset: int, *, at: int | None = None, wide: int = WIDE) -> list[Line]:
+    """Return the lines of a piece of output that begins at an offset. Of a long line the part around `at` is kept, else its beginning."""
+    found: list[Line] = []
+    begins = 0
+    for match in _ENDS.finditer(data):
+        rewritten = not match[0].endswith(b"\n")
+        found.append(_line(data, begins, match.start(), match.end(), offset, at, wide, rewritten=rewritten))
+        begins = match.end()
+    if begins < len(data):
+        found.append(_line(data, begins, len(data), len(data), offset, at, wide))
+    return [line for line in found if line.text or not line.rewritten]
+
+
+def _line(
+    data: bytes, begins: int, ends: int, after: int, offset: int, at: int | None, wide: int, *, rewritten: bool = False
+) -> Line:
+    start = offset + begins
+    if ends - begins <= wide:
+        return Line(start, offset + after, _text(data[begins:ends]), rewritten=rewritten)
+    first = begins
+    if at is not None and start <= at < offset + ends:
+        # Enough before the place to understand it, and more after it.
+        first = min(max(at - offset - wide // 3, begins), max(ends - wide, begins))
+        first = begins if first - begins < wide // 4 else first
+    last = min(first + wide, ends)
+    last = ends if ends - last < wide // 4 else last
+    return Line(offset + first, offset + (after if last == ends else last), _text(data[first:last]), whole=last == ends)
+
+
+def _text(data: bytes) -> str:
+    text = data.decode("utf-8", "replace")
+    return text if text.isascii() and text.isprintable() else clean_line(text)
+
+
+def folded(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines with those that repeat, and steps of progress, as one that says how often."""
+    found: list[Line] = []
+    at = 0
+    while at < len(lines):
+        first, run = lines[at], at
+        key = None
+        while run + 1 < len(lines) and lines[run + 1].start == lines[run].end:
+            after = lines[run + 1]
+            if after.text == first.text:
+                run += 1
+                continue
+            if key is None:
+                key = _progress(first)
+            if not key or _progress(after) != key:
+                break
+            run += 1
+        count = run - at + 1
+        if count >= _FOLDED:
+            # Of progress the last step is worth most; of equal lines any is the same.
+            last = lines[run]
+            found.append(
+                Line(first.start, last.end, last.text, last.whole, sum(one.times for one in lines[at : run + 1]))
+            )
+        else:
+            found += lines[at : run + 1]
+        at = run + 1
+    return found
+
+
+def _progress(line: Line) -> str:
+    """Return what steps of the same progress have in common; nothing for a line that is no progress."""
+    if not line.rewritten and not _PROGRESS.search(line.text):
+        return ""
+    return _NUMBERS.sub("0", line.text)[:40] or "0"
+
+
+def cost(lines: Iterable[Line]) -> int:
+    """Return how many characters lines take."""
+    return sum(line.cost for line in lines)

@@ -1,0 +1,112 @@
+"""Ranks lines by how much they tell about what went wrong: the strength of their words times how rare their kind is. Pure."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from bide.excerpts.formats import LEADING, SURE, Rule
+from bide.excerpts.lines import Line
+from bide.excerpts.scanning import Finder, Shape
+
+CANDIDATES = 1200
+"""So many shapes of lines are looked at again, with expressions."""
+_RARE = 12
+_RARE_FEW = 40
+_RARE_MOST = 600
+_RARE_COUNT = 2
+_NEAR = 1500
+_OFTEN_LEAST = 0.5
+_EARLY = 1.3
+
+
+class Found(Struct, frozen=True):
+    """A line that may be worth showing."""
+
+    line: Line
+    score: float
+    rule: Rule | None
+    """None for a line that is only rare."""
+    shape: int
+    """Lines of the same shape have the same number."""
+
+
+def judged(finder: Finder, text: str) -> tuple[int, Rule | None]:
+    """Return how much a line tells by its words, and the rule that says so."""
+    lead = LEADING.match(text)
+    body = text[lead.end() :] if lead else text
+    cap, best = 255, None
+    for rule in finder.rules(body):
+        if rule.match is not None and not rule.match.search(body):
+            continue
+        cap = min(cap, rule.cap)
+        if rule.weight > (0 if best is None else best.weight):
+            best = rule
+    if best is None:
+        return 0, None
+    return (best.weight if best.weight >= SURE else min(best.weight, cap)), best
+
+
+def ranked(
+    shapes: Sequence[Shape], hits: Callable[[int], int], read: Callable[[int, int], Line | None], finder: Finder
+) -> list[Found]:
+    """Return the lines of some shapes, those that tell most first. `read` gives the line that begins at an offset, around a place in it."""
+    found: list[Found] = []
+    rare = [number for number, shape in enumerate(shapes) if not shape.weight and shape.count <= _RARE_COUNT]
+    plain = _RARE * min(1.0, _RARE_FEW / max(len(rare), 1)) if len(rare) <= _RARE_MOST else 0.0
+    for number, shape in enumerate(shapes):
+        if not shape.weight:
+            if plain and shape.count <= _RARE_COUNT:
+                found += _plain(shape, number, plain, read)
+            continue
+        scarce = _rarity(shape.count) * (1 if shape.word is None else _rarity(hits(shape.word)) ** 0.4)
+        for order, (start, hit) in enumerate(shape.places):
+            line = read(start, start + hit)
+            if line is None:
+                continue
+            weight, rule = judged(finder, line.text)
+            if rule is None:
+                continue
+            least = _OFTEN_LEAST if rule.often and weight == rule.weight else 0.0
+            # Of lines alike the first is the cause of the others more often than not.
+            found.append(Found(line, weight * max(scarce, least) * (1 - 0.08 * order), rule, number))
+    return sorted(_in_company(_first_of_kind(found)), key=lambda one: -one.score)
+
+
+def _plain(shape: Shape, number: int, weight: float, read: Callable[[int, int], Line | None]) -> list[Found]:
+    start, _ = shape.places[0]
+    line = read(start, start)
+    return [] if line is None or not line.text.strip() else [Found(line, weight, None, number)]
+
+
+def _rarity(count: int) -> float:
+    return 1 / (1 + math.log2(max(count, 1)) * 0.35)
+
+
+def _first_of_kind(found: Iterable[Found]) -> list[Found]:
+    """Give more to the first line of each rule: what follows it may be its consequences."""
+    first: dict[int, int] = {}
+    rows = list(found)
+    for one in rows:
+        key = id(one.rule)
+        first[key] = min(first.get(key, one.line.start), one.line.start)
+    return [
+        Found(one.line, one.score * _EARLY, one.rule, one.shape)
+        if one.rule is not None and first[id(one.rule)] == one.line.start
+        else one
+        for one in rows
+    ]
+
+
+def _in_company(found: list[Found]) -> list[Found]:
+    """Give more to lines with other unusual lines near them: a failure is told in several, noise in one among many usual ones."""
+    places = sorted({one.line.start for one in found})
+    rows: list[Found] = []
+    for one in found:
+        low = bisect.bisect_left(places, one.line.start - _NEAR)
+        high = bisect.bisect_right(places, one.line.start + _NEAR)
+        rows.append(Found(one.line, one.score * (1 + 0.04 * min(high - low - 1, 6)), one.rule, one.shape))
+    return rows

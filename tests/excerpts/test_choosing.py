@@ -1,0 +1,122 @@
+"""What is chosen of an output: causes before consequences and noise, both ends, and never more than the budget."""
+
+from itertools import pairwise
+
+import pytest
+from tests.excerpts.reading import excerpt, shown, source
+
+from bide.excerpts.choosing import Chosen
+from bide.model.excerpt import Why
+from bide.model.output import Stream
+
+WORDS = ("cache", "order", "shard", "queue", "index", "batch", "lease", "region")
+
+
+def noise(lines: int) -> bytes:
+    """A service that goes on: debug lines about errors that are none, retries and errors that come all the time."""
+    rows: list[str] = []
+    for at in range(lines):
+        word, other = WORDS[at % 8], WORDS[at // 8 % 8]
+        rows.append(
+            f"12:{at // 60 % 60:02}:{at % 60:02} INFO [{word}] {other} processed {at:x} in {at % 900}ms, errors=0"
+        )
+        if at % 9 == 0:
+            rows.append(f"12:00:{at % 60:02} WARN [{other}] connection refused, retrying (attempt {at % 3})")
+        if at % 31 == 0:
+            rows.append(f"12:00:{at % 60:02} ERROR [{word}] request {at} failed: timeout; will retry")
+    return "\n".join(rows).encode() + b"\n"
+
+
+@pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("lines", [300, 20_000])
+@pytest.mark.parametrize(
+    "cause",
+    [
+        b"Schema mismatch in table ledger\n",
+        b"ledger.c:12:5: error: 'total' undeclared\n",
+        b"Caused by: java.lang.IllegalStateException: no ledger\n",
+        b"Fehler: Hauptbuch fehlt\n",
+        "错误: 找不到账本\n".encode(),
+        b'{"level":"fatal","msg":"ledger is gone"}\n',
+        b"\x1b[31merror\x1b[0m\x1b[1m: ledger\x1b[0m\n",
+    ],
+)
+def test_a_rare_line_is_shown_wherever_it_is(cause: bytes, lines: int, place: float) -> None:
+    around = noise(lines)
+    at = around.index(b"\n", int((len(around) - 2) * place)) + 1
+    found = excerpt(around[:at] + cause + around[at:] + noise(200))
+    assert cause.decode().replace("\x1b[31m", "").replace("\x1b[0m", "").replace("\x1b[1m", "") in shown(found)
+
+
+def test_what_is_shown_fits_the_budget_and_covers_every_byte_with_what_is_left_out() -> None:
+    data = noise(5000)
+    for budget in (200, 1000, 8000, 40_000):
+        found = excerpt(data, budget=budget)
+        assert len(shown(found)) <= budget
+        pieces = found.pieces[Stream.OUT]
+        assert all(one.end <= other.start for one, other in pairwise(pieces))
+        assert all(piece.text.endswith("\n") for piece in pieces)
+        assert pieces[-1].end == len(data)
+        assert pieces[-1].why is Why.LAST
+
+
+def test_the_text_of_a_piece_is_that_of_its_bytes() -> None:
+    data = noise(5000)
+    for piece in excerpt(data).pieces[Stream.OUT]:
+        if piece.times == 1:
+            assert piece.text.encode() == data[piece.start : piece.end]
+
+
+def test_the_cause_is_found_on_either_stream() -> None:
+    found = excerpt(noise(3000), noise(3000) + b"panic: ledger is gone\n" + noise(3000))
+    assert found.cause is not None
+    assert found.cause[0] is Stream.ERR
+    assert "panic: ledger is gone\n" in shown(found)
+
+
+def test_repeats_are_folded_and_progress_shows_its_last_step() -> None:
+    bar = b"".join(b"\rfetching %d%%" % at for at in range(1, 101)) + b"\n"
+    (first, second, third) = excerpt(b"again\n" * 500 + bar + b"done\n").pieces[Stream.OUT]
+    assert (first.text, first.times) == ("again\n", 500)
+    assert (second.text, second.times) == ("fetching 100%\n", 100)
+    assert third.text == "done\n"
+
+
+def test_numbers_that_are_data_are_not_folded() -> None:
+    data = b"".join(b"%d\n" % at for at in range(100))
+    assert shown(excerpt(data)) == data.decode()
+
+
+def test_one_very_long_line_is_cut_around_its_cause() -> None:
+    data = b"abc " * 500_000 + b"fatal error: ledger is gone " + b"xyz " * 500_000
+    assert "fatal error: ledger is gone" in shown(excerpt(data))
+
+
+def test_zeros_and_bytes_that_are_no_text_are_no_trouble() -> None:
+    data = bytes(3_000_000) + b"\xff\xfe error: ledger \xff\n" + bytes(1_000_000) + bytes(range(256)) * 2000
+    text = shown(excerpt(data))
+    assert "error: ledger" in text
+    assert text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def test_where_chunks_are_cut_changes_nothing() -> None:
+    data = noise(500) + b"panic: ledger\n" + noise(100)
+    whole, parts = source(data).scan.shapes(2000), source(data, chunk=7).scan.shapes(2000)
+    assert sorted(map(repr, whole)) == sorted(map(repr, parts))
+
+
+def test_frames_of_libraries_give_way_to_those_of_the_user() -> None:
+    frames = b"".join(
+        b'  File "/usr/lib/python3/site-packages/lib%d.py", line 3, in call\n    return inner()\n' % at
+        for at in range(6)
+    )
+    error = b'Traceback (most recent call last):\n  File "/app/mine.py", line 7, in pay\n    lib()\n' + frames
+    text = shown(excerpt(noise(3000) + error + b"KeyError: 'ledger'\n" + noise(3000)))
+    assert 'File "/app/mine.py", line 7' in text
+    assert "KeyError: 'ledger'" in text
+    assert "site-packages" not in text
+
+
+def test_the_tool_is_named() -> None:
+    found: Chosen = excerpt(noise(3000) + b"error[E0308]: mismatched types\n  --> src/main.rs:1:9\n" + noise(300))
+    assert found.format == "cargo"
