@@ -188,6 +188,7 @@ def tails(t: Trial) -> None:
 @check(64)
 def tasks(t: Trial) -> None:
     """Tasks of a program are jobs of type task, with their progress."""
+    t.settings("[queue]\ngroups = { one = 1 }\n")
     facts = t.host("tasks")
     t.equal(facts.get("progress"), ["running", "completed", "failed", "aborted"], "progress")
     t.equal(facts.get("pending"), "pending", "before its turn:")
