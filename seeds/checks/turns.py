@@ -53,7 +53,7 @@ def configuration(t: Trial) -> None:
     """Each tool has spawn.stateful, .notifications and .lifecycle, in the seed's own TOML."""
     facts = agent(
         t,
-        ["batch", [work("a", say="done")]],
+        ["batch", [work("a", say="done", seconds=0.3)]],
         ["sleep", 1],
         ["news"],
         ["schemas"],
@@ -97,8 +97,8 @@ def configuration(t: Trial) -> None:
 def defaults(t: Trial) -> None:
     """on_success, on_failure and on_waiting are true, on_content is false."""
     calls = [
-        work("good", say="g"),
-        work("bad", fail="b"),
+        work("good", say="g", seconds=0.5),
+        work("bad", fail="b", seconds=0.5),
         ["ask", {"action": "spawn", "id": "asks", "text": "What?"}],
         sh("noisy", "while :; do echo line; sleep 0.1; done"),
     ]
@@ -133,8 +133,8 @@ def watched(t: Trial) -> None:
             "batch",
             [
                 work("awaited", say="AWAITED", seconds=0.5),
-                work("fetched", say="FETCHED"),
-                work("other", say="OTHER"),
+                work("fetched", say="FETCHED", seconds=0.3),
+                work("other", say="OTHER", seconds=0.3),
                 ["await", {"all": ["awaited"]}],
             ],
         ],
@@ -164,7 +164,14 @@ def shape(t: Trial) -> None:
     """A notification has a kind, a level and a message: stopped is info, waiting warning, failed error."""
     facts = agent(
         t,
-        ["batch", [work("good", say="g"), work("bad", fail="b"), ["ask", {"action": "spawn", "id": "asks"}]]],
+        [
+            "batch",
+            [
+                work("good", say="g", seconds=0.5),
+                work("bad", fail="b", seconds=0.5),
+                ["ask", {"action": "spawn", "id": "asks"}],
+            ],
+        ],
         ["sleep", 1.5],
         ["news"],
         assistant=True,
@@ -186,7 +193,7 @@ def recorded(t: Trial) -> None:
     """Notifications are recorded whatever the filters, delivered once, and survive a crash of the carrier."""
     facts = agent(
         t,
-        ["batch", [work("w", say="TOLD-ONCE")]],
+        ["batch", [work("w", say="TOLD-ONCE", seconds=0.3)]],
         ["sleep", 1],
         ["news"],
         ["batch", [["plain", {}]]],
@@ -199,7 +206,11 @@ def recorded(t: Trial) -> None:
     crash = t.host(
         "agent",
         json.dumps(
-            {"owner": "crash", "steps": [["batch", [sh("s", "echo AFTER-CRASH")]], ["sleep", 1], ["news"]], "die": 3}
+            {
+                "owner": "crash",
+                "steps": [["batch", [sh("s", "sleep 0.5; echo AFTER-CRASH")]], ["sleep", 1.5], ["news"]],
+                "die": 3,
+            }
         ),
     )
     t.claim("AFTER-CRASH" in json.dumps(crash.get("steps", [])), "a program that dies with the news in its hands")
@@ -211,7 +222,7 @@ def recorded(t: Trial) -> None:
     t.equal([one["message"] for one in rows(facts, 0)], ["s exited with 0"], "the next one of that owner is told:")
     agent(
         t,
-        ["batch", [sh("q", "echo QUIET")]],
+        ["batch", [sh("q", "sleep 0.3; echo QUIET")]],
         ["sleep", 1],
         owner="quiet",
         spawn={"sh": {"notifications": {"on_success": False}}},
@@ -225,7 +236,7 @@ def points(t: Trial) -> None:
     """News comes with the first reply of a batch, with a message of the user, with the next turn; what is critical at once."""
     facts = agent(
         t,
-        ["batch", [work("w", say="NEWS")]],
+        ["batch", [work("w", say="NEWS", seconds=0.3)]],
         ["sleep", 1],
         ["batch", [["plain", {"say": "one"}], ["plain", {"say": "two"}]]],
         owner="first",
@@ -265,10 +276,10 @@ def points(t: Trial) -> None:
 def grouped(t: Trial) -> None:
     """News is one block, the most severe first, labelled as unrelated."""
     calls = [
-        work("good", say="GOOD"),
+        work("good", say="GOOD", seconds=0.5),
         ["ask", {"action": "spawn", "id": "asks", "text": "ASKS"}],
-        work("bad", fail="BAD"),
-        work("good2", say="GOODER"),
+        work("bad", fail="BAD", seconds=0.5),
+        work("good2", say="GOODER", seconds=0.5),
     ]
     facts = agent(t, ["batch", calls], ["sleep", 2], ["batch", [["plain", {"say": "reply"}]]], assistant=True)
     text = facts["results"][2][0]["text"]
