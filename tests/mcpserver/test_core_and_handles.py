@@ -69,7 +69,7 @@ async def test_a_job_of_the_core_is_a_handle_and_a_handle_is_a_job(ai: Agent, ga
     await ai.data("await", all=["calc"])
     rows = (await ai.data("jobs", label="python"))["jobs"]
     assert [(row["name"], row["phase"], row["exit_code"]) for row in rows] == [("calc", "ended", 0)]
-    assert (await ai.data("logs", job="calc"))["out"]["text"] == "42\n"
+    assert (await ai.data("logs", job="calc", offset=0))["out"]["text"] == "42\n"
 
 
 async def test_a_job_killed_by_the_core_is_a_handle_that_stopped_with_an_error(ai: Agent) -> None:

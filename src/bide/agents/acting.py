@@ -8,7 +8,7 @@ from typing import cast
 
 import anyio
 
-from bide.agents.rows import row
+from bide.agents.rows import LARGEST, row
 from bide.api import Jobs
 from bide.model.errors import BadRequest
 from bide.model.handles import shown, state_of
@@ -23,15 +23,15 @@ SETTLE_LONGEST = 1.0
 ABORT_GRACE = timedelta(seconds=2)
 
 
-async def fetch(jobs: Jobs, job: Job, ref: str) -> Json:
+async def fetch(jobs: Jobs, job: Job, ref: str, room: int = LARGEST) -> Json:
     """Its state and what it wrote; of a terminal, once its screen has settled."""
     if job.spec.pty and not isinstance(job.phase, Ended):
         await _settled(jobs, job, await _size(jobs, job))
         job = await jobs.get(job.id)
-    return await row(jobs, job, ref)
+    return await row(jobs, job, ref, room)
 
 
-async def apply(jobs: Jobs, job: Job, ref: str, value: object, key: str | None = None) -> Json:
+async def apply(jobs: Jobs, job: Job, ref: str, value: object, key: str | None = None, room: int = LARGEST) -> Json:
     """Write to its input, `None` for the end of it, and see what comes of that."""
     if isinstance(job.phase, Ended):
         detail = f"Handle `{shown(ref)}` is stopped, so nothing can be applied to it; fetch gives its result"
@@ -45,13 +45,13 @@ async def apply(jobs: Jobs, job: Job, ref: str, value: object, key: str | None =
     if posed is not None and posed.typed_at is None:
         answer = spoken(posed.question, value) if isinstance(value, str) else cast("Value | None", value)
         await jobs.questions.answer(posed.id, answer, by=job.owner, key=key)
-        return await row(jobs, await jobs.get(job.id), ref)
+        return await row(jobs, await jobs.get(job.id), ref, room)
     if not (job.spec.stdin or job.spec.pty):
         raise BadRequest(detail=f"Handle `{shown(ref)}` was spawned without stdin; abort it and spawn it with stdin")
     before = await _size(jobs, job)
     await jobs.send(job.id, data=_input(job, value), eof=value is None, key=key)
     await _settled(jobs, job, before)
-    return await row(jobs, await jobs.get(job.id), ref)
+    return await row(jobs, await jobs.get(job.id), ref, room)
 
 
 def _input(job: Job, value: object) -> bytes:
@@ -63,10 +63,10 @@ def _input(job: Job, value: object) -> bytes:
     return (f"{said}\n" if asked and not said.endswith("\n") else said).encode("utf-8", "replace")
 
 
-async def abort(jobs: Jobs, job: Job, ref: str, by: str) -> Json:
+async def abort(jobs: Jobs, job: Job, ref: str, by: str, room: int = LARGEST) -> Json:
     """End it with its whole tree, TERM and then KILL; what it wrote, and what is left of it if anything is."""
     killed = await jobs.kill(job.id, grace=ABORT_GRACE, by=by)
-    data = await row(jobs, killed.job, ref)
+    data = await row(jobs, killed.job, ref, room)
     if not killed.verified_empty:
         left = ", ".join(f"{one.pid} ({one.command})" for one in killed.survivors)
         data["note"] = f"still alive: {left}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.model.llm.answer import Answer, Status
 from bide.model.schema import Json
-
-_CHARS_PER_TOKEN = 4
 
 
 def spoken(answer: Answer, said: str) -> str:
@@ -26,7 +25,7 @@ def answered(answer: Answer, budget: int, mark: str) -> tuple[str, Json]:
         said = f"It is asked again, as job {answer.job.id}: await that"
         return said, {"status": str(answer.status), "job": answer.job.id}
     whole = spoken(answer, answer.text)
-    shown = _cut(whole, budget * _CHARS_PER_TOKEN)
+    shown = _cut(whole, budget * CHARS_PER_TOKEN)
     head = f"--- answer of {answer.cli} {mark}"
     data: Json = {"status": str(answer.status), "text": shown, "resume": answer.reading.conversation}
     if answer.notes:

@@ -12,6 +12,7 @@ from typing import Any, cast
 from msgspec import Struct, field
 
 from bide.mcpserver.answers import answered
+from bide.mcpserver.gaps import CHARS_PER_TOKEN, text_of
 from bide.mcpserver.tool import Answer, Call
 from bide.model.excerpt import Excerpt, Part, Piece, Why
 from bide.model.job import Job
@@ -31,7 +32,6 @@ SEVERAL = 600
 """Tokens of output in one answer about several jobs."""
 WELL_OF_SEVERAL = 40
 """The same as WELL, for each job of several."""
-CHARS_PER_TOKEN = 4
 _LINE = 200
 _LAST = {1: 2, 2: 1}
 """How many last lines of a success are shown of each stream, by the number of streams it wrote to."""
@@ -162,22 +162,8 @@ def _extent(part: Part) -> str:
 
 
 def _body(job: Job, part: Part, mark: str) -> str:
-    text, at = "", part.start
-    for piece in part.pieces:
-        if piece.start > at:
-            text += _gap(job, part.stream, at, piece.start, mark, inline=bool(text) and not text.endswith("\n"))
-        text += piece.text
-        if piece.times > 1:
-            text += f"[{mark} {piece.times} lines like the one above]\n"
-        at = piece.end
-    if part.next > at:
-        text += _gap(job, part.stream, at, part.next, mark, inline=False)
+    text = text_of(part, mark, lambda first, last: logs_call(job, part.stream, first, last - first))
     return text if text.endswith("\n") or not text else f"{text}\n"
-
-
-def _gap(job: Job, stream: Stream, first: int, last: int, mark: str, *, inline: bool) -> str:
-    said = f"[{mark} bytes {first} to {last} left out: {logs_call(job, stream, first, last - first)}]"
-    return said if inline else f"{said}\n"
 
 
 def data_of(part: Part) -> Json:

@@ -13,17 +13,17 @@ from bide.agents.rows import pending_row, rows
 from bide.mcpserver import questions
 from bide.mcpserver.tool import Answer, Call, InputNeeded, Tool
 from bide.mcpserver.toolsets import core, runs
-from bide.mcpserver.toolsets.handlestate import answer, refuse
+from bide.mcpserver.toolsets.handlestate import answer, refuse, room_of
 from bide.mcpserver.waiting import reporting
 from bide.model import handles
 from bide.model.errors import BadRequest, BideError
 from bide.model.job import Job, JobId
 from bide.model.phase import Ended
 from bide.model.question import Posed
-from bide.model.schema import Json, fields, words
+from bide.model.schema import Json, budget, fields, words
 from bide.model.waiting import Mode
 
-_OURS = ("any", "all", "timeout_secs")
+_OURS = ("any", "all", "timeout_secs", "budget")
 _CORE = core.AWAIT.schema["properties"]
 _AGAIN_SECONDS = 0.25
 
@@ -43,7 +43,7 @@ class Await:
         alone = Tool(
             "await",
             handles.AWAIT_DESCRIPTION,
-            fields((), **handles.await_fields()),
+            fields((), **handles.await_fields(), budget=budget()),
             self._await_handles,
             reads_only=True,
             refuse=refuse,
@@ -85,7 +85,7 @@ class Await:
         began = time.monotonic()
         await reporting(call, refs, lambda: until_met(call, groups, seconds))
         found = {id_: await call.jobs.get(id_) for id_ in ids.values()}
-        data = await self._told(call, {id_: ref for ref, id_ in reversed(ids.items())}, found)
+        data = await self._told(call, {id_: ref for ref, id_ in reversed(ids.items())}, found, room_of(given))
         over = {ref: isinstance(found[id_].phase, Ended) for ref, id_ in ids.items()}
         if not handles.is_met([over[ref] for ref in every], [over[ref] for ref in either]):
             if time.monotonic() - began >= seconds:
@@ -94,13 +94,13 @@ class Await:
                 data["note"] = "no call may take longer; they go on, and waiting costs nothing: await them again"
         return answer(data)
 
-    async def _told(self, call: Call, names: Mapping[JobId, str], found: Mapping[JobId, Job]) -> Json:
+    async def _told(self, call: Call, names: Mapping[JobId, str], found: Mapping[JobId, Job], room: int) -> Json:
         """Return each handle once, by state."""
         over = [job for job in found.values() if isinstance(job.phase, Ended)]
         left = [job for job in found.values() if not isinstance(job.phase, Ended)]
         call.own.arrivals.told.update(job.id for job in over)
         return {
-            "completed": await rows(call.jobs, [(names[job.id], job) for job in over]),
+            "completed": await rows(call.jobs, [(names[job.id], job) for job in over], room),
             "pending": [pending_row(job, names[job.id], applier(self._appliers, job)) for job in left],
         }
 

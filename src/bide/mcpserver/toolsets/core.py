@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from bide.api import Filter, Killed
 from bide.mcpserver import output, questions, text
+from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.output import Report
 from bide.mcpserver.scope import SCOPES
 from bide.mcpserver.tool import Answer, Call, Tool
@@ -97,7 +98,7 @@ def _nothing(job: Job, stream: Stream | None) -> str:
 
 async def _read(call: Call, report: Report, job: Job, given: Json) -> None:
     stream = Stream(given.get("stream", "out"))
-    room = given.get("budget", output.BUDGET) * output.CHARS_PER_TOKEN
+    room = given.get("budget", output.BUDGET) * CHARS_PER_TOKEN
     tail = given.get("tail")
     offset = None if tail else given.get("offset", 0)
     wanted = given.get("limit", room)
@@ -116,7 +117,7 @@ async def _read(call: Call, report: Report, job: Job, given: Json) -> None:
 
 async def _grepped(call: Call, report: Report, job: Job, given: Json) -> None:
     stream = Stream(given.get("stream", "out"))
-    room = given.get("budget", output.BUDGET) * output.CHARS_PER_TOKEN
+    room = given.get("budget", output.BUDGET) * CHARS_PER_TOKEN
     found = await call.jobs.read(job.id, stream=stream, grep=given["grep"], offset=given.get("offset", 0))
     rows: list[Json] = []
     for match in found.matches:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bide.agents.rows import LARGEST
+from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.tool import Answer
 from bide.model.errors import BideError, QueueFull
 from bide.model.fitting import as_json, fitted_data
@@ -25,3 +27,8 @@ def refuse(error: BideError) -> Answer:
         "transient": isinstance(error, QueueFull),
     }
     return Answer(message, {"error": body}, is_error=True)
+
+
+def room_of(given: Json) -> int:
+    """Return how much output an answer shows, in characters: as much as it can, unless the caller gave a budget."""
+    return min(given["budget"] * CHARS_PER_TOKEN, LARGEST) if "budget" in given else LARGEST

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bide.mcpserver.gaps import CHARS_PER_TOKEN, text_of
 from bide.mcpserver.tool import Call
-from bide.mcpserver.toolsets.gaps import CHARS_PER_TOKEN, text_of
 from bide.model import schema
 from bide.model.job import Job
 from bide.model.output import Stream

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from bide.api import Filter
 from bide.mcpserver import patience
+from bide.mcpserver.gaps import CHARS_PER_TOKEN, text_of
 from bide.mcpserver.text import next_call
 from bide.mcpserver.tool import Answer, Call
-from bide.mcpserver.toolsets.gaps import CHARS_PER_TOKEN, text_of
 from bide.mcpserver.toolsets.pieces import Piece
 from bide.model import schema
 from bide.model.excerpt import Part

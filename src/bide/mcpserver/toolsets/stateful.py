@@ -12,14 +12,14 @@ from bide.agents import acting
 from bide.agents.rows import pending_row, row
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.awaiting import applier, until_met
-from bide.mcpserver.toolsets.handlestate import answer, refuse
+from bide.mcpserver.toolsets.handlestate import answer, refuse, room_of
 from bide.mcpserver.waiting import reporting
 from bide.model import arguments, handles
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.phase import Ended, Queued, Reason
 from bide.model.request import Request
-from bide.model.schema import Json
+from bide.model.schema import Json, budget
 from bide.model.waiting import Mode
 
 
@@ -43,6 +43,9 @@ class Stateful:
         self._program = program
         self._appliers = appliers
         self._forms = handles.forms(program.fields, program.required, program.actions)
+        for action, form in self._forms.items():
+            if action != "spawn":  # which shows no output
+                form["properties"]["budget"] = budget()
         self._acts = {"spawn": self._spawn, "fetch": _fetch, "apply": _apply, "abort": _abort}
 
     def tool(self, *, combinators: bool) -> Tool:
@@ -81,7 +84,7 @@ class Stateful:
         job = await self._start(call, given, None)
         await reporting(call, [job.id], lambda: until_met(call, [([job.id], Mode.ALL)], call.longest))
         job = await call.jobs.get(job.id)
-        data = await row(call.jobs, job, job.id)
+        data = await row(call.jobs, job, job.id, room_of(given))
         if data["state"] == "waiting":
             return answer({**data, **pending_row(job, job.id, applier(self._appliers, job))})
         if data["state"] != "stopped":
@@ -118,14 +121,14 @@ async def _fetch(call: Call, given: Json) -> Answer:
     job = await handle(call, given["id"])
     if isinstance(job.phase, Ended):
         call.own.arrivals.told.add(job.id)
-    return answer(await acting.fetch(call.jobs, job, given["id"]))
+    return answer(await acting.fetch(call.jobs, job, given["id"], room_of(given)))
 
 
 async def _apply(call: Call, given: Json) -> Answer:
     job = await handle(call, given["id"])
-    return answer(await acting.apply(call.jobs, job, given["id"], given["input"], call.key))
+    return answer(await acting.apply(call.jobs, job, given["id"], given["input"], call.key, room_of(given)))
 
 
 async def _abort(call: Call, given: Json) -> Answer:
     job = await handle(call, given["id"])
-    return answer(await acting.abort(call.jobs, job, given["id"], call.caller.owner))
+    return answer(await acting.abort(call.jobs, job, given["id"], call.caller.owner, room_of(given)))

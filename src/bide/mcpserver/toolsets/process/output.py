@@ -8,9 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bide.api import Jobs
+from bide.mcpserver import gaps
+from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.tool import Answer, Call
-from bide.mcpserver.toolsets import gaps
-from bide.mcpserver.toolsets.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.toolsets.process.words import noted, state_of, told
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
