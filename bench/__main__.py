@@ -21,6 +21,7 @@ from bench.processes import filesystem
 from bench.rows import (
     answers,
     cli,
+    excerpts,
     exits,
     latency,
     listing,
@@ -57,6 +58,7 @@ ROWS: dict[str, Measure] = {
     "gc-many": retaining.measure,
     "mcp": mcp.measure,
     "answers": answers.measure,
+    "excerpts": excerpts.measure,
     "outbox": outbox.measure,
     "llm": llm.measure,
 }
@@ -79,6 +81,7 @@ ORDER = (
     "list",
     "gc-many",
     "answers",
+    "excerpts",
     "start",
 )
 """In which they are measured: `memory` and `restart` share a thousand running jobs, `output` and `list` leave

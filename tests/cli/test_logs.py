@@ -50,6 +50,27 @@ def test_lines_can_be_picked(bide: Shell, ended: str) -> None:
     assert answer["out"]["matches"] == [{"offset": 6, "line": "out 2"}, {"offset": 18, "line": "out 4"}]
 
 
+def test_the_cause_of_a_failure_is_found_in_a_long_output(bide: Shell) -> None:
+    noise = "seq -f 'step %g is done, 0 errors' 20000"
+    job = bide.background(f"{noise}; echo 'ledger.c:12:5: error: no total'; {noise}; echo done >&2; exit 1")
+    bide("wait", job)
+    done = bide("logs", "--cause", job)
+    lines = done.stdout.decode().splitlines()
+    assert "ledger.c:12:5: error: no total" in lines
+    assert lines[0] == "-- stdout --"
+    assert lines[-2:] == ["-- stderr --", "done"]
+    assert len(done.stdout) < 10_000
+    (left,) = [line for line in lines if "bytes left out" in line][-1:]
+    assert "bide logs --stream out --since " in left
+    assert left.endswith(f"{job}]")
+    answer = bide.json("logs", "--cause", "--stream", "out", job)
+    assert answer["cause"]["offset"] in range(400_000, 800_000)
+
+
+def test_the_cause_goes_with_no_other_choice_of_lines(bide: Shell, ended: str) -> None:
+    assert bide("logs", "--cause", "--tail", "2", ended).returncode == 2
+
+
 def test_a_pattern_that_is_none_is_refused(bide: Shell, ended: str) -> None:
     assert bide("logs", "--grep", "(", ended).returncode == 2
 

@@ -33,9 +33,13 @@ def configure(parser: "Parser") -> None:
         "--since", metavar="OFFSET", type=parse_whole, help="from this byte of the stream on; needs --stream"
     )
     parser.add_argument("--grep", metavar="RE", help="only lines that match")
+    parser.add_argument(
+        "--cause", action="store_true", help="what is worth reading: lines that say what went wrong, and the end"
+    )
     parser.add_argument("--raw", action="store_true", help="pass escape sequences through to the terminal")
     parser.examples(
         "bide logs build",
+        "bide logs --cause build",
         "bide logs -f server",
         "bide logs --tail 20 --stream err build",
         "bide logs --grep 'error|warning' build",
@@ -50,6 +54,10 @@ def execute(args: "Namespace", link: "Link") -> int:
         complain(
             f"the output of {job['id']} was dropped at {job['output_dropped_at']} to make room (see 'bide gc --help')"
         )
+    if args.cause:
+        from bide.cli.cause import show_cause  # noqa: PLC0415 - only --cause pays for it
+
+        return show_cause(args, link, job)
     if args.grep is not None:
         return _grep(args, link, job["id"])
     if args.json and not args.follow:
@@ -72,6 +80,8 @@ def _check(args: "Namespace") -> None:
         raise Usage(detail="--since is an offset in one stream; say which with --stream out or --stream err")
     if args.since is not None and args.tail is not None:
         raise Usage(detail="--since and --tail both say where to begin; give one of them")
+    if args.cause and (args.follow or args.grep is not None or args.tail is not None):
+        raise Usage(detail="--cause chooses the lines by itself; give it without --follow, --grep and --tail")
     if args.follow and args.grep is not None:
         raise Usage(detail="--grep reads what is there; to follow, use: bide logs -f ID | grep RE")
     if (args.since is not None and args.since < 0) or (args.tail is not None and args.tail < 0):
