@@ -1,5 +1,8 @@
 """Monitoring, killing, listing and reading with the toolset `process` alone, by the numbers of the checklist."""
 
+import os
+import subprocess
+import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -156,6 +159,39 @@ def test_170_what_survives_a_kill_is_a_kill_that_failed(signal: str, after: int)
     data = error_data(caught.value)
     assert (data["type"], [step["action"] for step in data["recovery"]]) == ("KillFailed", ["force_kill"])
     assert data["message"] == "The OS refused to deliver the signal. These are left: 7 (deaf)."
+
+
+ASK = """
+import sys
+from datetime import UTC, datetime
+from bide.api import Killed
+from bide.mcpserver.toolsets.process.errors import Failure
+from bide.mcpserver.toolsets.process.manage import outcome
+from bide.model.job import Job, JobId, Spec
+from bide.model.phase import Running
+now = datetime.now(UTC)
+job = Job(JobId("j0000000000"), Spec(("x",), "x", "/"), now, phase=Running(now, int(sys.argv[1])))
+try:
+    print(outcome(Killed(job, verified_empty=False), "SIGTERM", 0))
+except Failure as failure:
+    print(failure.kind)
+"""
+
+
+def test_170_a_signal_to_another_users_process_is_a_kill_that_failed() -> None:
+    other, without = ["sh", "-c", "echo up; exec sleep 60"], list[str]()
+    if os.geteuid() == 0:
+        other = ["setpriv", "--reuid", "65534", "--clear-groups", *other]
+        without = ["setpriv", "--bounding-set", "-kill", "--inh-caps", "-kill", "--"]
+    with subprocess.Popen(other, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        pid = process.pid if without else 1
+        asked = subprocess.run(
+            [*without, sys.executable, "-c", ASK, str(pid)], capture_output=True, text=True, check=False
+        )
+        process.kill()
+    assert asked.stdout.strip() == "KillFailed", asked.stderr
 
 
 async def test_172_a_list_is_newest_first_within_its_limit_and_counts_all(ai: Agent, gate: Gate) -> None:

@@ -85,6 +85,7 @@ def test_every_reason_has_a_state() -> None:
         ("nosuch", 127, "/bin/sh: 1: nosuch: not found\n", "CommandNotFound"),
         ("./run.sh", 127, "bash: line 1: ./run.sh: No such file or directory\n", "CommandNotFound"),
         ("./run.sh", 126, "bash: line 1: ./run.sh: Permission denied\n", "SpawnFailed"),
+        ("/etc", 126, "/bin/bash: line 1: /etc: Is a directory\n", "SpawnFailed"),
         ("./run.sh", 127, "bash: line 1: ./run.sh: cannot execute: required file not found\n", "SpawnFailed"),
         ("./run.sh", 126, "bash: ./run.sh: /no/such: bad interpreter: No such file or directory\n", "SpawnFailed"),
         ("exit 127", 127, "", None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 
 import anyio
@@ -14,7 +15,7 @@ from bide.mcpserver.toolsets.process.notifying import report
 from bide.mcpserver.toolsets.process.words import entry, noted, state_of, told
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.job import Job
-from bide.model.phase import Ended, Reason
+from bide.model.phase import Ended, Reason, Running
 from bide.model.schema import Json
 from bide.model.until import Until
 from bide.model.waiting import Mode
@@ -98,6 +99,17 @@ async def _signalled(call: Call, job: Job, signal: int, after: int) -> Killed:
     return killed
 
 
+def _is_beyond(pid: int) -> bool:
+    """Return True if we may not signal a process, as one that a program with set-user-id has become."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except ProcessLookupError:
+        return False
+    return False
+
+
 def outcome(killed: Killed, signal: str, after: int) -> Json:
     """What became of it: killed by us, or over before the signal came, or still there. Raises KillFailed."""
     job = killed.job
@@ -115,6 +127,8 @@ def outcome(killed: Killed, signal: str, after: int) -> Json:
     }
     if end is None and after:
         return noted(data, [f"It has not ended yet; SIGKILL follows {after} s after the SIGTERM."])
+    if isinstance(job.phase, Running) and _is_beyond(job.phase.pid):
+        raise Failure("KillFailed", "It runs as another user.", process_id=job.id)
     if end is None:
         note = f"It got {signal} and still runs; use signal='SIGKILL', or SIGTERM with force_after above 0."
         return noted(data, [note])

@@ -139,7 +139,7 @@ def _exceeded(job: Job, end: End) -> Failure | None:
 
 _FIRST_WORD = re.compile(r"\s*([\w./+~-]+)(?=\s|;|$)")
 _MISSING = (EXIT_NOT_FOUND, "CommandNotFound", re.compile(r"(command )?not found$|No such file or directory$"))
-_REFUSED = (EXIT_CANNOT_EXECUTE, "SpawnFailed", re.compile(r"Permission denied$|cannot execute"))
+_REFUSED = (EXIT_CANNOT_EXECUTE, "SpawnFailed", re.compile(r"Permission denied$|Is a directory$|cannot execute"))
 _NO_INTERPRETER = re.compile(r"\S+: bad interpreter: |cannot execute: required file not found$")
 
 
