@@ -255,7 +255,7 @@ async def test_260_a_forgotten_handle_says_that_it_was_forgotten(ai: Agent, jobs
 
 
 async def test_a_budget_bounds_what_a_handle_shows(ai: Agent) -> None:
-    command = "echo 'error: no such user'; seq 50000; exit 3"
+    command = "seq 50000; echo 'error: no such user'; seq 50000; exit 3"
     await ai.ask("shell", action="spawn", id="big", command=command)
     for tool, given in (("await", {"all": ["big"]}), ("shell", {"action": "fetch", "id": "big"})):
         said = text_of(await ai.ask(tool, **given, budget=300))

@@ -20,6 +20,8 @@ LARGEST = EACH
 """Bytes that one answer has at most, as JSON."""
 _AROUND = 512
 """About what a handle takes beside its output."""
+_NOTE = 100
+"""About what the note on what is left out takes."""
 _TRIES = 4
 _SCREEN_BYTES = 64 * 1024
 """What of a terminal's output is replayed for its screen: many screens full."""
@@ -99,17 +101,41 @@ def _asked(job: Job) -> Json:
 
 
 async def written(jobs: Jobs, job: Job, stream: Stream, room: int) -> str:
-    """Return what a job wrote to a stream: whole if there is room, else its beginning, its end, and where all of it is."""
+    """Return what a job wrote to a stream: whole if there is room, else its beginning, its end, and where all of it is.
+
+    Of a job that failed it is what explains the failure, and the end.
+    """
     begun = await jobs.read(job.id, stream=stream, limit=room)
     parts = [f"[the first {show_size(begun.head)} were dropped]\n"] if begun.head else []
     if begun.next >= begun.size:
         return "".join([*parts, clean(begun.data)])
+    if isinstance(job.phase, Ended) and not job.phase.end.success:
+        return "".join([*parts, await _explained(jobs, job, stream, room)])
     first = _whole_characters(begun.data[: room // 4])
     last = await jobs.read(job.id, stream=stream, offset=begun.size - (room - room // 4), limit=room)
-    where = f"job://{job.id}/{'stdout' if stream is Stream.OUT else 'stderr'}"
-    shown = sizes(begun.size - begun.head, len(first) + len(last.data))
-    note = f"\n... [truncated, {shown}; all of it: {where}]\n"
+    note = f"\n{_note(job, stream, begun.size - begun.head, len(first) + len(last.data))}"
     return "".join([*parts, clean(first), note, clean(_whole_characters(last.data))])
+
+
+async def _explained(jobs: Jobs, job: Job, stream: Stream, room: int) -> str:
+    """Return an excerpt; the first gap has the note on all of them."""
+    (part,) = (await jobs.excerpt(job.id, stream=stream, budget=max(room - _NOTE, 0))).parts
+    shown = sum(size_of(piece.text) for piece in part.pieces)
+    note = _note(job, stream, part.next - part.start, shown) if part.omitted else ""
+    text, at = "", part.start
+    for piece in part.pieces:
+        if piece.start > at:
+            text += "" if text.endswith("\n") or not text else "\n"
+            text += note or f"... [bytes {at} to {piece.start} left out]\n"
+            note = ""
+        text += piece.text + (f"... [{piece.times} such lines]\n" if piece.times > 1 else "")
+        at = piece.end
+    return text + (f"\n{note}" if note else "")
+
+
+def _note(job: Job, stream: Stream, before: int, after: int) -> str:
+    where = f"job://{job.id}/{'stdout' if stream is Stream.OUT else 'stderr'}"
+    return f"... [truncated, {sizes(before, after)}; all of it: {where}]\n"
 
 
 def _whole_characters(data: bytes) -> bytes:
