@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -231,9 +232,33 @@ def test_138_139_the_stop_hook_asks_about_what_still_runs_once(bide: Shell, tmp_
     said = hook(bide, "stop", tmp_path)
     assert said["decision"] == "block"
     assert re.search(r'build, "cargo": running for \d+\.\d s\n\| compiling\n', said["reason"])
-    assert 'await with {"jobs": ["build"]}' in said["reason"]
+    assert 'wait: call await {"jobs": ["build"]} or run `bide wait ID`' in said["reason"]
     assert hook(bide, "stop", tmp_path) == {}
     assert "build" in hook(bide, "stop", tmp_path, session="s2")["reason"]
+    bide.out("kill", job)
+
+
+@pytest.mark.parametrize(
+    ("tools", "wait", "abort"),
+    [
+        ("core", 'call await {"jobs": ["build"]} or run', 'call kill {"jobs": ["build"]} or run'),
+        ("job", 'call job {"poll": ["build"]} or run', 'call job {"cancel": ["build"]} or run'),
+        ("sessions", 'call waitJob {"jobId": "build"} or run', 'call killJob {"jobId": "build"} or run'),
+        ("handles", 'call await {"all": ["build"]} or run', "run"),
+    ],
+)
+def test_265_hooks_that_are_installed_beside_a_toolset_name_its_tools(
+    bide: Shell, tmp_path: Path, tools: str, wait: str, abort: str
+) -> None:
+    bide.out("mcp", "install", "claude", "--tools", tools)
+    bide.out("hooks", "install", "claude")
+    settings = json.loads((bide.folder / ".claude/settings.json").read_text())
+    words = shlex.split(settings["hooks"]["Stop"][0]["hooks"][0]["command"])
+    job = running(bide, tmp_path, "echo compiling; exec sleep 1000", "--name", "build")
+    more = tuple(words[words.index("claude") + 1 :])
+    said = hook(bide, "stop", tmp_path, more=more)["reason"]
+    assert f"wait: {wait} `bide wait ID`" in said
+    assert f"abort: {abort} `bide kill ID`" in said
     bide.out("kill", job)
 
 

@@ -83,7 +83,7 @@ async def test_what_is_not_there_is_an_error(era_agent: Agent, uri: str) -> None
 
 async def test_a_prompt_is_filled_with_the_callers_words(era_agent: Agent) -> None:
     prompts = (await era_agent.client.list_prompts()).prompts
-    assert [prompt.name for prompt in prompts] == ["parallel_checks", "watch_server", "second_opinion", "review_loop"]
+    assert [prompt.name for prompt in prompts] == ["parallel_checks", "watch_server", "second_opinion"]
     got = await era_agent.client.get_prompt("watch_server", {"command": "npm run {dev}", "port": "3000"})
     (message,) = got.messages
     assert isinstance(message.content, TextContent)

@@ -56,7 +56,7 @@ def test_an_extract_keeps_errors_and_the_end() -> None:
 
 def test_44_a_long_result_says_how_much_there_is_and_where() -> None:
     text = compose([item(name="a", extract="the end", size=5_000_000, cut=True)], "ab12")
-    assert "of 4.768 MiB it wrote (the rest: logs j1)" in text
+    assert "of 4.768 MiB it wrote (the rest: bide logs j1)" in text
 
 
 def test_nothing_due_is_no_text() -> None:

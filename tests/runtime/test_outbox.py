@@ -201,7 +201,7 @@ async def test_the_end_of_a_job_is_worth_a_few_lines_of_what_it_wrote(jobs: Jobs
     (told,) = message.items
     assert most - 10 < len(told.extract) <= most
     assert told.extract.endswith("\n3000")
-    assert f"of 13.57 KiB it wrote (the rest: logs {job}):" in message.text
+    assert f"of 13.57 KiB it wrote (the rest: bide logs {job}):" in message.text
 
 
 async def test_a_question_does_not_pass_for_a_part_of_what_its_job_wrote(jobs: Jobs, gate: Gate) -> None:

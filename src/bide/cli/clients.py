@@ -36,6 +36,15 @@ def install(client: str, words: list[str], *, home: str | None) -> str:
     return path
 
 
+def toolsets_of(client: str) -> str:
+    """Return the toolsets that a client's configuration has of bide; `core` if it says none."""
+    from re import search  # noqa: PLC0415 - only hooks ask for it
+
+    text = read_file(_path(client))
+    found = search(r'"--tools(?:=|",\s*")([a-z,]+)"', text)
+    return found[1] if found else "core"
+
+
 def snippet(client: str, words: list[str], *, home: str | None) -> str:
     """What `install` would write, for those who write it themselves."""
     if _path(client).endswith(".toml"):

@@ -15,6 +15,7 @@ from bide.cli import turnend
 from bide.cli.units import parse_owner
 from bide.client.blocking import Link
 from bide.client.http1 import quote
+from bide.model import toolcalls
 from bide.model.errors import BideError, DaemonUnavailable
 from bide.model.owners import CLIENT_NAMES, owner_of
 
@@ -85,7 +86,7 @@ class Hook:
         self._carrier = f"hook:{args.client}:{given.get('session_id') or self._owner}"
         link.asker = self._carrier  # who owns no job, so that looking at one tells nobody
         self._told: list[str] = []
-        self._inquiry = turnend.Inquiry(link.home, self._carrier)
+        self._inquiry = turnend.Inquiry(link.home, self._carrier, toolcalls.names(args.tools or "core"))
 
     def said(self) -> "Json | None":
         """What is due, in the words of the client."""

@@ -7,7 +7,7 @@ import json
 import os
 
 from bide.cli import turnend
-from bide.cli.clients import our_command, read_file, write_file
+from bide.cli.clients import our_command, read_file, toolsets_of, write_file
 from bide.cli.terminal import print_json
 from bide.model.errors import BadRequest
 
@@ -93,6 +93,9 @@ def _command(point: str, args: "Namespace") -> str:
     words = [our_command(), "hook", point, "--client", args.client]
     if point == "stop" and args.on_turn_end != "inquire":
         words += ["--on-turn-end", args.on_turn_end]
+    tools = args.tools or toolsets_of(args.client)
+    if point == "stop" and tools != "core":
+        words += ["--tools", tools]
     if point == "stop" and args.await_timeout != turnend.AWAIT_MS:
         words += ["--await-timeout", f"{args.await_timeout}ms"]
     return " ".join(quote(word) for word in [*words, *(("--home", os.path.abspath(args.home)) if args.home else ())])

@@ -5,6 +5,7 @@ import os
 
 from bide.cli.units import parse_ms
 from bide.client.http1 import quote
+from bide.model import toolcalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _ASKED = "hook-asked.json"
 def configure(parser: "Parser", policies: str) -> None:
     """The options of whoever ends turns; `policies` says what they do."""
     parser.add_argument("--on-turn-end", choices=POLICIES, default="inquire", help=policies)
+    parser.add_argument("--tools", metavar="T", help="the agent's toolsets of bide, whose tools its questions name")
     parser.add_argument(
         "--await-timeout",
         metavar="D",
@@ -47,10 +49,11 @@ def active(link: "Link", owner: str) -> "list[Json]":
 class Inquiry:
     """Asks a session once about each of its jobs."""
 
-    def __init__(self, home: str, session: str) -> None:
-        """Nothing is asked yet."""
+    def __init__(self, home: str, session: str, tools: "list[str]") -> None:
+        """Nothing is asked yet. `tools` are the toolsets that the session has."""
         self._home = home
         self._session = session
+        self._tools = tools
         self._new: list[str] = []
         self._still: set[str] = set()
 
@@ -61,7 +64,7 @@ class Inquiry:
         if not new:
             return ""
         self._new, self._still = [job["id"] for job in new], {job["id"] for job in jobs}
-        return _question(new, [_preview(link, job) for job in new], os.urandom(3).hex())
+        return _question(new, [_preview(link, job) for job in new], os.urandom(3).hex(), self._tools)
 
     def note(self) -> None:
         """What was asked is not asked again."""
@@ -69,7 +72,7 @@ class Inquiry:
             _Asked(self._home).add(self._session, self._new, self._still)
 
 
-def _question(jobs: "list[Json]", previews: list[str], mark: str) -> str:
+def _question(jobs: "list[Json]", previews: list[str], mark: str, tools: "list[str]") -> str:
     """What the agent is asked; what a job wrote cannot pose as ours."""
     from bide.model.sanitize import one_line  # noqa: PLC0415 - only a turn with jobs pays for it
 
@@ -79,11 +82,16 @@ def _question(jobs: "list[Json]", previews: list[str], mark: str) -> str:
         tool = json.dumps(one_line(job["label"] or job["command"])[:_TOOL_MAX])
         lines.append(f"{job['name'] or job['id']}, {tool}: {_state(job)} for {_elapsed(job):.1f} s")
         lines += [f"| {one_line(line)}" for line in preview.split("\n") if line.strip()]
-    ids = json.dumps([job["name"] or job["id"] for job in jobs])
-    lines.append(f'wait: call await with {{"jobs": {ids}}} (or run `bide wait ID`); it costs nothing while it waits')
-    lines.append("abort: call kill (or run `bide kill ID`)")
+    ids = [job["id"] if job["session"] else job["name"] or job["id"] for job in jobs]
+    waits, aborts = toolcalls.wait(tools, ids), toolcalls.abort(tools, ids)
+    lines.append(f"wait: {_said(waits)} `bide wait ID`; it costs nothing while it waits")
+    lines.append(f"abort: {_said(aborts)} `bide kill ID`")
     lines.append("or end your turn again: they go on, and you are told of their ends when you are next called")
     return "\n".join([*lines, f"--- end {mark}"])
+
+
+def _said(calls: "list[str]") -> str:
+    return f"call {', '.join(calls)} or run" if calls else "run"
 
 
 def wait(link: "Link", jobs: "list[Json]", timeout_ms: int) -> None:

@@ -14,6 +14,8 @@ class Prompt(Struct, frozen=True):
     description: str
     places: Mapping[str, str]
     text: str
+    toolset: str = "core"
+    """Its tools are what the text speaks of."""
 
     def filled(self, given: Mapping[str, str]) -> str:
         """The text with the caller's words in it."""
@@ -48,8 +50,9 @@ PROMPTS = (
         "review_loop",
         "Have several LLMs review the work until they approve",
         {"what": "what to review", "clis": "the reviewers, such as claude, codex, gemini"},
-        "Have this reviewed with bide's llm_review (toolset llm) by {clis}: {what}\nWhile it says running, call it again with the same reviewId. "
+        "Have this reviewed with bide's llm_review by {clis}: {what}\nWhile it says running, call it again with the same reviewId. "
         "Approved with conditions is not approved, and silence is no agreement. Fix what was found and ask for the next round with the same "
         "reviewId; after round 3 tell your user what is still open. Go on without a reviewer that is missing, and say so.",
+        "llm",
     ),
 )

@@ -12,6 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from bide.api import Filter, Jobs
+from bide.mcpserver import questions
 from bide.mcpserver.scope import Own
 from bide.mcpserver.text import job_data, job_line
 from bide.mcpserver.toolsets import place
@@ -94,12 +95,17 @@ async def listed(jobs: Jobs, own: Own) -> list[Resource]:
         for one in await jobs.sessions.list(owner=own.owner)
     ]
     for job in page.jobs:
-        found.append(Resource(f"job://{job.id}", job.name or job.id, job_line(job), _JSON))
+        found.append(Resource(f"job://{job.id}", job.name or job.id, _line(job), _JSON))
         found += [
             Resource(f"job://{job.id}/{word}", f"{job.name or job.id} {word}", f"{word} of {job.id}", _TEXT)
             for word in _STREAMS
         ]
     return found
+
+
+def _line(job: Job) -> str:
+    """One sentence on a job. Whoever lists resources may have no tool that answers what it asks."""
+    return f"{job.name or job.id} asks a question" if questions.is_put(job) else job_line(job)
 
 
 async def read(jobs: Jobs, own: Own, uri: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from bide.api import Outbox
 from bide.mcpserver.display import Display
 from bide.mcpserver.tool import Answer, Call, Tool
+from bide.model import toolcalls
 from bide.model.errors import BideError
 from bide.model.news import compose
 from bide.model.notice import ENDS, Item, Message, Told
@@ -88,7 +89,7 @@ class Riding:
             self._outbox.told(told, carrier=carrier)
         if told.jobs or message.items:
             self._empty.discard(carrier)
-        return _with(answer, message, tool, call if ours else None) if message.items else answer
+        return _with(answer, message, call, tool, ours=ours) if message.items else answer
 
 
 async def _new(call: Call, message: Message) -> Message:
@@ -97,9 +98,7 @@ async def _new(call: Call, message: Message) -> Message:
     for at, item in enumerate(items):
         with suppress(BideError):  # forgotten meanwhile
             items[at] = await _new_of(call, item)
-    if items == list(message.items):
-        return message
-    return replace(message, items=tuple(items), text=compose(items, call.mark, message.more))
+    return replace(message, items=tuple(items))
 
 
 async def _new_of(call: Call, item: Item) -> Item:
@@ -119,21 +118,24 @@ _ROUNDING = 100
 """Characters that the same output may take more, since a notice leaves out empty lines."""
 
 
-def _with(answer: Answer, message: Message, tool: Tool, ours: Call | None) -> Answer:
+def _with(answer: Answer, message: Message, call: Call, tool: Tool, *, ours: bool) -> Answer:
     """Return the answer with the message; of bide's own tools, where this client's model finds it."""
     silent = tuple(replace(item, extract="") for item in message.items)
-    if ours is not None and ours.caller.display is Display.DATA:
-        return replace(
-            answer,
-            text=f"{answer.text}\n{compose(silent, ours.mark, message.more)}",
-            data=_news(answer, message.items),
-        )
-    if ours is not None:
-        return replace(answer, text=f"{answer.text}\n{message.text}", data=_news(answer, silent))
+    if ours and call.caller.display is Display.DATA:
+        said = _composed(silent, call, message.more)
+        return replace(answer, text=f"{answer.text}\n{said}", data=_news(answer, message.items))
+    said = _composed(message.items, call, message.more)
+    if ours:
+        return replace(answer, text=f"{answer.text}\n{said}", data=_news(answer, silent))
     if tool.one_text:
-        return replace(answer, text=f"{answer.text}\n\n{message.text}", data=_news(answer, message.items))
-    beside = "\n".join(part for part in (answer.aside, message.text) if part)
+        return replace(answer, text=f"{answer.text}\n\n{said}", data=_news(answer, message.items))
+    beside = "\n".join(part for part in (answer.aside, said) if part)
     return replace(answer, aside=beside, data=_news(answer, message.items))
+
+
+def _composed(items: Sequence[Item], call: Call, more: int) -> str:
+    """Return the message in the words of this client, which reads the rest of an output with its own tools."""
+    return compose(items, call.mark, more, lambda job: toolcalls.rest(call.caller.toolsets, job))
 
 
 def _news(answer: Answer, items: Sequence[Item]) -> Json:

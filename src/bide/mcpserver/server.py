@@ -20,6 +20,7 @@ from mcp.shared.message import SessionMessage
 
 from bide.api import Jobs
 from bide.mcpserver import channel, llmresources, patience, refusal, resources, riding, spelling, toolsets
+from bide.mcpserver.instructions import instructions
 from bide.mcpserver.protocol import callers, eliciting, fixed, frames, results
 from bide.mcpserver.protocol.abilities import Served
 from bide.mcpserver.protocol.callers import known, over_http
@@ -38,11 +39,6 @@ from bide.stalls import held
 from bide.version import VERSION
 
 log = logging.getLogger(__name__)
-
-INSTRUCTIONS = (
-    "bide runs what takes time as durable jobs. Pattern: run; if the answer is a job that still runs, do other work and then "
-    "await it (one call, costs nothing while it waits). Never poll in a loop. Jobs outlive you: jobs lists yours."
-)
 
 
 class Door:
@@ -65,7 +61,6 @@ class Door:
         self.server: Server[Caller] = Served(
             "bide",
             version=VERSION,
-            instructions=INSTRUCTIONS,
             on_list_tools=lambda ctx, params: held("MCP tools/list", self._list_tools(ctx, params)),
             on_call_tool=self._call_tool,
             on_list_resources=lambda ctx, params: held("MCP resources/list", self._list_resources(ctx, params)),
@@ -78,6 +73,7 @@ class Door:
             on_get_prompt=fixed.get_prompt,
             lifespan=over_http,
         )
+        self.server.middleware.append(self._instruct)
         self._tasks.serve(self.server, self._subscriptions)
 
     def within(self, jobs: Jobs) -> Door:
@@ -104,6 +100,14 @@ class Door:
             await serve_dual_era_loop(self.server, read, write, lifespan_state=caller, init_options=options)
             self._memories.drop(caller.connection)
             group.cancel_scope.cancel()
+
+    async def _instruct(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Tell a client that connects how its own tools are used."""
+        answer = await call_next(ctx)
+        if ctx.method not in ("initialize", "server/discover"):
+            return answer
+        background = any(tool.name == "job" and tool.listed for tool in self._toolsets["job"])
+        return {**answer, "instructions": instructions(known(ctx).toolsets, background=background)}
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
         """Return the tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""

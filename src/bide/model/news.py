@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bide.model.notice import Item
 from bide.model.units import show_duration, show_size
@@ -77,7 +77,7 @@ def called(item: Item) -> str:
     return f"{item.job} ({item.name})" if item.name else item.job
 
 
-def _line(item: Item) -> str:
+def _line(item: Item, rest: Callable[[str], str]) -> str:
     parts = [f"{called(item)} {item.says}"]
     if item.duration_ms is not None:
         parts.append(f" after {show_duration(item.duration_ms)}")
@@ -87,13 +87,14 @@ def _line(item: Item) -> str:
         command = clean_line(item.command.replace("\n", " "))
         parts.append(f", command {json.dumps(command[:_COMMAND_MAX])}")
     if item.cut and item.size is not None:
-        parts.append(f"; of {show_size(item.size)} it wrote (the rest: logs {item.job}):")
+        call = rest(item.job)
+        parts.append(f"; of {show_size(item.size)} it wrote{f' (the rest: {call})' if call else ''}:")
     return "".join(parts)
 
 
-def _told(item: Item) -> list[str]:
+def _told(item: Item, rest: Callable[[str], str]) -> list[str]:
     quoted = [f"| {line}" for line in item.extract.split("\n")] if item.extract else []
-    return [_line(item), *quoted]
+    return [_line(item, rest), *quoted]
 
 
 def _acts(acts: Sequence[Item]) -> list[str]:
@@ -107,8 +108,12 @@ def _acts(acts: Sequence[Item]) -> list[str]:
     ]
 
 
-def compose(items: Sequence[Item], mark: str, more: int = 0) -> str:
-    """The message: bounded, and naming every job in it."""
+def _by_command(job: str) -> str:
+    return f"bide logs {job}"
+
+
+def compose(items: Sequence[Item], mark: str, more: int = 0, rest: Callable[[str], str] = _by_command) -> str:
+    """The message: bounded, and naming every job in it; `rest` says how its reader reads what a job wrote."""
     if not items:
         return ""
     well = [item for item in items if item.what in ("ended", "killed") and not item.extract]
@@ -120,7 +125,7 @@ def compose(items: Sequence[Item], mark: str, more: int = 0) -> str:
     for item in items:
         if item.id not in short:
             lines += [f"{item.level}:"] if len(items) > 1 and item.level != level else []
-            lines += _told(item)
+            lines += _told(item, rest)
             level = item.level
     if short and well:
         lines.append(f"{len(well)} more ended as they should: {', '.join(map(called, well))}")

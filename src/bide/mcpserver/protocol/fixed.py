@@ -8,7 +8,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from bide.mcpserver import llmresources, resources
-from bide.mcpserver.prompts import PROMPTS
+from bide.mcpserver.prompts import PROMPTS, Prompt
 from bide.mcpserver.protocol.callers import known
 
 
@@ -23,7 +23,12 @@ async def list_templates(ctx: Any, __: types.PaginatedRequestParams | None) -> t
     )
 
 
-async def list_prompts(_: Any, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+def _prompts(ctx: Any) -> list[Prompt]:
+    """Return those that speak of this client's tools."""
+    return [prompt for prompt in PROMPTS if prompt.toolset in known(ctx).toolsets]
+
+
+async def list_prompts(ctx: Any, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
     """The prompts and what they need."""
     return types.ListPromptsResult(
         prompts=[
@@ -35,16 +40,17 @@ async def list_prompts(_: Any, __: types.PaginatedRequestParams | None) -> types
                     for name, what in prompt.places.items()
                 ],
             )
-            for prompt in PROMPTS
+            for prompt in _prompts(ctx)
         ]
     )
 
 
-async def get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+async def get_prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
     """A prompt, filled."""
-    prompt = next((prompt for prompt in PROMPTS if prompt.name == params.name), None)
+    prompts = _prompts(ctx)
+    prompt = next((prompt for prompt in prompts if prompt.name == params.name), None)
     if prompt is None:
-        names = ", ".join(prompt.name for prompt in PROMPTS)
+        names = ", ".join(prompt.name for prompt in prompts) or "none"
         raise MCPError(code=types.INVALID_PARAMS, message=f"no prompt {params.name!r}; known are {names}")
     given = params.arguments or {}
     missing = [place for place in prompt.places if not given.get(place)]
