@@ -22,7 +22,7 @@ async def due(jobs: Jobs) -> int:
 
 async def test_39_a_poll_reply_acknowledges_each_job_that_is_over_in_it(jobs_here: Jobs, tmp_path: Path) -> None:
     async with agent(jobs_here, tmp_path, owner=OWNER, tools=("job",)) as ai:
-        await started(ai, "yes | head -c 100000")
+        await started(ai, "seq 30000")
         await settled(jobs_here, OWNER)
         await ai.data("job", poll=["bg_1"])
         await ai.data("job", list=True)
@@ -33,7 +33,7 @@ async def test_40_a_list_acknowledges_what_it_showed_whole_and_nothing_else(
     jobs_here: Jobs, tmp_path: Path, gate: Gate
 ) -> None:
     async with agent(jobs_here, tmp_path, owner=OWNER, tools=("job",)) as ai:
-        await started(ai, f"{gate.wait}; yes | head -c 100000")
+        await started(ai, f"{gate.wait}; seq 30000")
         await started(ai, f"{gate.wait}; echo short")
         gate.open()
         gate.open()

@@ -142,7 +142,7 @@ async def test_036_on_other_vocabularies_it_rides_beside_the_text_and_in_the_dat
     """Also checklist 3 and 136: the structured content stays."""
     tool, given = OTHERS[tools]
     async with agent(jobs_here, tmp_path, owner="ann", name=client, tools=(tools,)) as ai:
-        job = (await jobs_here.run("yes | head -c 20000; exit 7", owner="ann", background=True)).job.id
+        job = (await jobs_here.run("seq 30000; exit 7", owner="ann", background=True)).job.id
         await settled(jobs_here, "ann")
         answer = await ai.ask(tool, **given)
         *_, aside = answer.content

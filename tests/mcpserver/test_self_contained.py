@@ -63,10 +63,11 @@ def named(text: str) -> set[str]:
 
 
 def strange(text: str, names: Sequence[str]) -> set[str]:
-    """The tools that a text names and that a client of these toolsets does not have. Its own tools' fields are no such names."""
+    """The tools that a text names and that a client of these toolsets does not have. Its own fields and prompts are no such names."""
     own = {tool for name in names for tool in TOOLS[name]}
     fields = {field for name in names for tool in MADE[name] for field in tool.schema.get("properties", {})}
-    return named(text) - own - fields
+    prompts = {prompt.name for prompt in PROMPTS if prompt.toolset in names}
+    return named(text) - own - fields - prompts
 
 
 def test_265_the_reader_of_names_finds_names() -> None:
