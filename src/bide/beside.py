@@ -122,7 +122,7 @@ class Conversations(Protocol):
     async def start(
         self, cli: str, *, owner: str | None = None, title: str = "", active: bool = True, recorded: bool = True
     ) -> Conversation:
-        """A name for one that is to come: no CLI knows it, so that it cannot be resumed. Gone with the daemon if not recorded."""
+        """Name one that is to come: the first request with this id begins it, later ones go on with it. Gone with the daemon if not recorded."""
         ...
 
     async def activate(self, cli: str, conversation: str | None, *, owner: str | None = None) -> None:

@@ -115,6 +115,17 @@ def test_a_bad_settings_file_is_told_in_one_sentence(alone: Shell) -> None:
     assert b"fail  settings    there is no setting 'retention.keeps'" in alone("doctor").stdout
 
 
+def test_249_the_doctor_tells_of_a_vibe_that_logs_no_sessions(alone: Shell) -> None:
+    vibe = alone.folder / "vibe"
+    vibe.mkdir()
+    alone.env["VIBE_HOME"] = str(vibe)
+    for text, levels in (("", []), ("enabled = true\n", []), ("enabled = false\n", ["warn"])):
+        (vibe / "config.toml").write_text(f"[session_logging]\n{text}", encoding="utf-8")
+        found = [one for one in alone.json("doctor")["checks"] if one["check"] == "vibe"]
+        assert [one["level"] for one in found] == levels
+    assert "set [session_logging] enabled = true" in found[0]["advice"]
+
+
 def test_the_doctor_names_what_is_set(alone: Shell) -> None:
     assert b"settings    all as usual" in alone("doctor").stdout
     past.settle(alone.home, keep="7d", bytes="1G")

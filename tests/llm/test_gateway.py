@@ -127,6 +127,39 @@ async def test_194_status_and_result_name_the_session(ai: Agent) -> None:
     assert (result["success"], result["result"]["sessionId"]) == (True, "c-1")
 
 
+async def test_194_an_async_start_names_a_session_that_a_request_goes_on_with(ai: Agent, fakes: Fakes) -> None:
+    begun = await ai.data("codex_request_async", prompt="hello")
+
+    async def over() -> bool:
+        return (await ai.data("llm_job_status", jobId=begun["job"]["id"]))["job"]["status"] == "completed"
+
+    await eventually(over)
+    data = await ai.data("codex_request", prompt="and?", sessionId=begun["sessionId"])
+    assert data["sessionId"] == "c-1"
+    assert fakes.started[-1]["argv"][:2] == ["exec", "resume"]
+    assert fakes.started[-1]["argv"][-2:] == ["c-1", "and?"]
+    assert "asked codex" in (await ai.refusal("claude_request", prompt="a", sessionId=begun["sessionId"]))[1]
+
+
+@pytest.mark.parametrize("cli", ["claude", "mistral"])
+async def test_195_245_a_session_that_was_created_is_begun_and_then_gone_on_with(
+    ai: Agent, fakes: Fakes, cli: str
+) -> None:
+    await ai.data(f"{cli}_request", prompt="hello")  # an equal request of no session
+    made = (await ai.data("session_create", cli=cli, description="mine"))["session"]["id"]
+    first = await ai.data(f"{cli}_request", prompt="hello", sessionId=made)
+    assert (first["sessionId"], "--resume" in fakes.started[-1]["argv"], len(fakes.started)) == (made, False, 2)
+
+    async def begun() -> bool:
+        return "cacheState" in await ai.data("session_get", sessionId=made)
+
+    await eventually(begun)
+    second = await ai.data(f"{cli}_request", prompt="and?", sessionId=made)
+    assert (second["sessionId"], fakes.started[-1]["argv"][-2:]) == (made, ["--resume", "c-1"])
+    assert json.loads(await ai.resource(f"cache_state://session/{made}"))["requestCount"] >= 1
+    assert f"one of {cli}" in (await ai.refusal("grok_request", prompt="a", sessionId=made))[1]
+
+
 async def test_205_an_unknown_id_is_answered_with_data(ai: Agent) -> None:
     for tool in ("llm_job_status", "llm_job_result", "llm_job_watch", "job_status", "job_result"):
         answer = await ai.ask(tool, jobId="j0000000000")

@@ -265,8 +265,8 @@ async def test_252_the_guide_can_be_read(ai: Agent) -> None:
 
 async def test_240_245_conversations_are_kept_told_of_and_forgotten(ai: Agent) -> None:
     made = (await ai.data("session_create", cli="claude", description="to come"))["session"]
-    assert (made["isActive"], made["id"][:3]) == (True, "gw-")
-    assert "bookkeeping" in (await ai.refusal("claude_request", prompt="a", sessionId=made["id"]))[1]
+    assert (made["isActive"], made["id"][:8]) == (True, "session-")
+    assert "bookkeeping" in (await ai.refusal("claude_request", prompt="a", sessionId="gw-1"))[1]
     assert "cacheState" not in await ai.data("session_get", sessionId=made["id"])
     await ai.data("claude_request", prompt="hello")
 

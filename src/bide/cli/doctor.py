@@ -5,6 +5,7 @@ The exit status is 1 if something fails; a warning is something bide can live wi
 
 from bide.cli.checks.home import home_checks
 from bide.cli.checks.machine import machine_checks
+from bide.cli.checks.vibe import vibe_checks
 from bide.cli.table import paint
 from bide.cli.terminal import print_json
 
@@ -26,7 +27,7 @@ def configure(parser: "Parser") -> None:
 
 def execute(args: "Namespace", link: "Link") -> int:
     """Print one line for each check."""
-    findings = [*home_checks(link), *machine_checks(link)]
+    findings = [*home_checks(link), *machine_checks(link), *vibe_checks()]
     if args.json:
         print_json({"checks": [finding.to_json() for finding in findings]})
     else:

@@ -9,6 +9,7 @@ does it with --run, 'cache' how well providers' caches served in the last day,
 import os
 
 from bide import config
+from bide.cli.checks.vibe import ADVICE, vibe_logging
 from bide.cli.exits import Usage
 from bide.cli.table import lines
 from bide.cli.terminal import print_json
@@ -116,11 +117,11 @@ def _show_approvals(found: "Json") -> None:
 def _doctor(args: "Namespace", link: "Link") -> "Json":
     """What a program can act on; `next_actions` always says something."""
     programs = _programs(args, link)["programs"]
-    logging = _vibe_logging()
+    logging = vibe_logging()
     actions = [f"{one['cli']}: {one['hint']}" for one in programs if one["hint"]]
     actions += [f"log in to {one['cli']}" for one in programs if one["login"] == "not_authenticated"]
     if logging is False:
-        actions.append("set [session_logging] enabled = true in Vibe's config.toml: without it nothing can be resumed")
+        actions.append(ADVICE)
     cache = _cache(args, link)
     health = {one["cli"]: one for one in link.call("GET", "/v1/llm/health")["clis"]}
     actions += [_resting(one) for one in health.values() if one["breaker"] != "closed"]
@@ -152,20 +153,6 @@ def _doctor(args: "Namespace", link: "Link") -> "Json":
 def _resting(one: "Json") -> str:
     when = f"in {one['rest_ms'] / 1000:.0f} s" if one["rest_ms"] else "by the next request"
     return f"{one['cli']} failed {one['failures']} times in a row (last: {one['error']}); it is tried again {when}"
-
-
-def _vibe_logging() -> "bool | None":
-    """What Vibe's settings say of its session logs; `None` where they say nothing."""
-    import tomllib  # noqa: PLC0415 - only the doctor pays for it
-
-    home = os.environ.get("VIBE_HOME") or os.path.join(os.path.expanduser("~"), ".vibe")
-    try:
-        with open(os.path.join(home, "config.toml"), "rb") as file:
-            found: Json = tomllib.load(file)
-            enabled: object = found["session_logging"]["enabled"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return enabled if isinstance(enabled, bool) else None
 
 
 def _show_doctor(found: "Json") -> None:

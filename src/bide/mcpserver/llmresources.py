@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from bide.api import Jobs
@@ -10,7 +11,7 @@ from bide.mcpserver.guidance import GUIDE, GUIDE_URI
 from bide.mcpserver.resources import Resource
 from bide.mcpserver.toolsets import llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS
-from bide.model.errors import BadRequest
+from bide.model.errors import BadRequest, ConversationNotFound
 
 SCHEMES = ("cache_state", "cache-state", "skills", "sessions", "models", "metrics")
 """An underscore is not legal in a scheme, so that both spellings are read."""
@@ -43,7 +44,7 @@ async def read(jobs: Jobs, owner: str, uri: str) -> tuple[str, str]:
     elif scheme == "models" and path in CLIS:
         found = llmtext.models(await jobs.llm.models(path))[path]
     elif scheme in ("cache_state", "cache-state"):
-        found = await _caches(jobs, uri, path)
+        found = await _caches(jobs, owner, uri, path)
     else:
         raise _unknown(uri)
     return _JSON, json.dumps(found)
@@ -64,11 +65,14 @@ async def _sessions(jobs: Jobs, owner: str, which: str) -> dict[str, Any]:
     )
 
 
-async def _caches(jobs: Jobs, uri: str, path: str) -> dict[str, Any]:
+async def _caches(jobs: Jobs, owner: str, uri: str, path: str) -> dict[str, Any]:
     kind, _, which = path.partition("/")
     if kind == "global" and not which:
         return await jobs.llm.cache()
     if kind == "session" and which:
+        with suppress(ConversationNotFound):
+            thread = (await jobs.llm.conversations.get(which, owner=owner)).thread
+            return {**await jobs.llm.cache(conversation=thread or which), "sessionId": which}
         return await jobs.llm.cache(conversation=which)
     if kind == "prefix" and which:
         return await jobs.llm.cache(prefix=which)

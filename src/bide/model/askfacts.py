@@ -23,6 +23,8 @@ class AskFacts(Struct, frozen=True):
     """The request as a person would type it, shortened."""
     conversation: str | None = None
     """The one that it goes on with."""
+    session: str | None = None
+    """The session that it begins or goes on with, by the id that bide gave it."""
     model: str | None = None
     """The one that was asked for."""
     prefix_hash: str = ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.model.llm.answer import Answer, Fault, Status
 from bide.model.llm.caches import Used
@@ -137,7 +138,9 @@ class LlmRows:
 
     def use(self, conversation: Conversation, *, may_lead: bool = True) -> Future[None]:
         """Record that a conversation was used; the first one of its CLI becomes the active one, if it may."""
-        values: Values = {name: getattr(conversation, name) for name in ("id", "cli", "owner", "title", "cwd")}
+        values: Values = {
+            name: getattr(conversation, name) for name in ("id", "cli", "owner", "title", "cwd", "thread")
+        }
         return self._do("put_conversation", {**values, "at": to_ms(conversation.last_used_at), "may_lead": may_lead})
 
     def active(self, owner: str, cli: str) -> str | None:
@@ -205,7 +208,8 @@ def _to_count(row: Row) -> tuple[str, int]:
 
 
 def _to_conversation(row: Row) -> Conversation:
-    return Conversation(*row[:5], created_at=from_ms(row[5]), last_used_at=from_ms(row[6]), active=bool(row[7]))
+    made = Conversation(*row[:5], created_at=from_ms(row[5]), last_used_at=from_ms(row[6]), active=bool(row[7]))
+    return replace(made, thread=row[8])
 
 
 def _to_request(row: Row) -> RequestRow:

@@ -89,15 +89,16 @@ GROUP BY prefix_hash
 
 -- put_conversation
 -- Record that a conversation was used; the newest of a CLI stays as active as it was.
-INSERT INTO conversations (id, cli, owner, title, cwd, created_at, last_used_at, active)
-VALUES (:id, :cli, :owner, :title, :cwd, :at, :at,
+INSERT INTO conversations (id, cli, owner, title, cwd, thread, created_at, last_used_at, active)
+VALUES (:id, :cli, :owner, :title, :cwd, :thread, :at, :at,
     :may_lead AND NOT EXISTS (SELECT 1 FROM conversations WHERE owner = :owner AND cli = :cli AND active = 1))
 ON CONFLICT (owner, id) DO UPDATE SET last_used_at = excluded.last_used_at,
-    cwd = CASE excluded.cwd WHEN '' THEN conversations.cwd ELSE excluded.cwd END
+    cwd = CASE excluded.cwd WHEN '' THEN conversations.cwd ELSE excluded.cwd END,
+    thread = CASE excluded.thread WHEN '' THEN conversations.thread ELSE excluded.thread END
 
 -- conversations
 -- Conversations of an owner, of one CLI or of all, the most recently used first.
-SELECT id, cli, owner, title, cwd, created_at, last_used_at, active FROM conversations
+SELECT id, cli, owner, title, cwd, created_at, last_used_at, active, thread FROM conversations
 WHERE owner = :owner AND (:cli IS NULL OR cli = :cli) AND (:id IS NULL OR id = :id) AND last_used_at >= :since
 ORDER BY last_used_at DESC, id
 

@@ -48,7 +48,7 @@ TABLES = (
     _Table("llm_requests", REQUEST_COLUMNS, "seq", _check_request),
     _Table(
         "conversations",
-        "id, cli, owner, title, cwd, created_at, last_used_at, active",
+        "id, cli, owner, title, cwd, created_at, last_used_at, active, thread",
         "rowid",
         lambda row: (from_ms(row[5]), from_ms(row[6])),
     ),

@@ -101,6 +101,8 @@ async def request_async(cli: str, call: Call, given: Json) -> Answer:
     snapshot = llmtext.snapshot(found.answer)
     job = {key: snapshot[key] for key in ("id", "cli", "status", "startedAt")}
     data = {"success": True, "job": job, **llmtext.common(found, given, SERVERS)}
+    # Until the CLI has named the session, the job's id stands for it.
+    data["sessionId"] = data["sessionId"] or found.job.id
     return Answer(json.dumps(data), data)
 
 

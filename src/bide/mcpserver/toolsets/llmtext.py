@@ -45,8 +45,10 @@ def _size(job: Job, stream: str) -> int:
 
 
 def session_of(answer: Answer) -> str | None:
-    """Return the conversation by the CLI's own id as soon as it has said it, else the one that was to be resumed."""
+    """Return the session's id: bide's if it has one, else the CLI's own as soon as it has said it."""
     facts = answer.job.spec.ask
+    if facts is not None and facts.session is not None:
+        return facts.session
     return answer.reading.conversation or (None if facts is None else facts.conversation)
 
 

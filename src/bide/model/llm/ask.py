@@ -16,6 +16,8 @@ from bide.model.request import check_env, check_owner
 
 BOOKKEEPING = "gw-"
 """What ids begin with that name a conversation for us alone, and that no CLI knows."""
+NAMED = "session-"
+"""What ids begin with that bide gives a conversation before it begins; requests with one begin it, then go on with it."""
 _ASK_OTHERWISE = ("claude", "gemini", "grok", "mistral")
 IDLE_LEAST, IDLE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,199}\Z")

@@ -24,6 +24,8 @@ class Conversation(Struct, frozen=True):
     last_used_at: datetime
     active: bool = False
     """The one that is meant where none is named."""
+    thread: str = ""
+    """The CLI's own id, of one that bide named before it began."""
 
 
 def together(conversations: Iterable[Conversation]) -> list[Conversation]:
@@ -43,12 +45,13 @@ def _same(one: Conversation, other: Conversation) -> Conversation:
         cwd=late.cwd or early.cwd,
         created_at=min(one.created_at, other.created_at),
         active=one.active or other.active,
+        thread=late.thread or early.thread,
     )
 
 
 def conversation_to_json(conversation: Conversation) -> dict[str, Any]:
     """As the doors show it."""
-    body = {name: getattr(conversation, name) for name in ("id", "cli", "owner", "title", "cwd", "active")}
+    body = {name: getattr(conversation, name) for name in ("id", "cli", "owner", "title", "cwd", "active", "thread")}
     return body | {name: stamp(getattr(conversation, name)) for name in ("created_at", "last_used_at")}
 
 

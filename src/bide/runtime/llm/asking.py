@@ -36,7 +36,7 @@ from bide.model.times import ms
 from bide.model.turn import Turn
 from bide.runtime import starting
 from bide.runtime.core import Core, now
-from bide.runtime.llm import gate
+from bide.runtime.llm import gate, sessions
 from bide.runtime.llm.gateways import Gateways
 from bide.runtime.llm.programs import Programs, unset
 from bide.runtime.llm.recording import FOLDER, Recorder
@@ -103,6 +103,7 @@ async def _prepared(core: Core, desk: Desk, asked: Ask, key: str | None) -> Prep
     kept = desk.gateways.kept(env)
     chosen = kept.chosen
     asked = replace(asked, model=model_of(cli.name, asked.model, chosen, cli.aliases))
+    asked, session = await sessions.resumed(core, desk.records, asked)
     prompt, more = _cached(asked, chosen)
     asked, ignored = with_servers(asked, chosen.mcp_servers)
     installed = await desk.programs.find(cli, env)
@@ -111,7 +112,7 @@ async def _prepared(core: Core, desk: Desk, asked: Ask, key: str | None) -> Prep
     decision = gate.check(core.home.path, asked, prompt.text, command, chosen)
     asked, tree = await desk.worktrees.placed(asked, base)
     facts = _facts(asked, prompt, command, tuple(files))
-    facts = replace(facts, recorded=kept.recorded, keep_days=kept.keep_days, worktree=tree)
+    facts = replace(facts, session=session, recorded=kept.recorded, keep_days=kept.keep_days, worktree=tree)
     notes = kept.notes if kept.recorded else (UNRECORDED, *kept.notes)
     return Prepared(
         cli=cli,

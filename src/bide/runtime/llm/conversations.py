@@ -8,7 +8,7 @@ from datetime import timedelta
 from bide.kinds.llm import known
 from bide.model.errors import BadRequest, ConversationNotFound
 from bide.model.job import DEFAULT_OWNER
-from bide.model.llm.ask import BOOKKEEPING
+from bide.model.llm.ask import NAMED
 from bide.model.llm.conversation import Conversation
 from bide.runtime.core import Core, now
 from bide.runtime.llm.records import Records
@@ -43,9 +43,7 @@ class LocalConversations:
     ) -> Conversation:
         """See beside.Conversations.start."""
         at = now()
-        made = Conversation(
-            f"{BOOKKEEPING}{uuid.uuid4()}", known.named(cli).name, owner or DEFAULT_OWNER, title, "", at, at
-        )
+        made = Conversation(f"{NAMED}{uuid.uuid4()}", known.named(cli).name, owner or DEFAULT_OWNER, title, "", at, at)
         await self._core.hub.settled(self._records.use(made, recorded=recorded))
         if active:
             await self.activate(cli, made.id, owner=owner)

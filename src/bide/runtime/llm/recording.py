@@ -6,6 +6,8 @@ import logging
 import os
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from bide.keeper import services
 from bide.kinds.llm import known
 from bide.model.askfacts import AskFacts
@@ -118,6 +120,8 @@ class Recorder:
         self.remove(facts.files)
         at, word = job.phase.ended_at, found.reading.conversation
         said = None if word is None else Conversation(word, found.cli, job.owner, "", job.spec.cwd, at, at)
+        if said is not None and word is not None and facts.session is not None:
+            said = replace(said, id=facts.session, thread=word)
         await self._records.finish(found, at, said, recorded=facts.recorded)
         self._written.pop(job.id, None)
         return found
