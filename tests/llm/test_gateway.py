@@ -282,6 +282,11 @@ async def test_237_sessions_models_and_figures_can_be_read(ai: Agent) -> None:
     figures = json.loads(await ai.resource("metrics://performance"))
     assert (figures["overallSuccessRate"], figures["byTool"]["claude"]["successCount"]) == (1.0, 1)
     assert figures["byTool"]["grok"]["requestCount"] == 0
+
+    async def named() -> bool:
+        return json.loads(await ai.resource("sessions://all"))["total"] == 1
+
+    await eventually(named)
     sessions = json.loads(await ai.resource("sessions://all"))
     assert (sessions["total"], sessions["activeSessions"]["claude"]) == (1, "c-1")
     assert json.loads(await ai.resource("sessions://claude"))["activeSession"] == "c-1"
