@@ -51,7 +51,7 @@ async def greeted(call: Call, name: str) -> Job:
 
 async def told(call: Call, job: Job) -> Answer:
     """As a run is told, but for the tools that are to fail."""
-    answer = await runs.told(call, job)
+    answer = await runs.told_end(call, job)
     if job.label == _BREAKS:
         raise InternalError(detail="it was to break off")
     return Answer(answer.text, answer.data, is_error=job.label == _FAILS)
