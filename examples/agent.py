@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 
@@ -52,19 +52,18 @@ class ScriptedModel:
         return {"handles": [{"id": one["id"], "action": "wait"} for one in question["handles"]]}
 
 
-async def search_crates(_: agents.Context, given: Json) -> str:
-    """A tool that is a coroutine of this program."""
-    return f"tokio, async-std ({given['query']})"
+async def crate_search(query: Annotated[str, "what to find"]) -> str:
+    """Searches crates."""
+    return f"tokio, async-std ({query})"
 
 
 def make_tools(gate: str) -> agents.Tools:
-    """A coroutine and a command, both stateful."""
+    """A coroutine, whose schema is its type hints, and a command, both stateful."""
     spawn = agents.Spawn(stateful=True, lifecycle=agents.Lifecycle(wait_timeout=PATIENCE))
-    query = {"query": {"type": "string"}}
     command = f'read -r answer < {gate}; echo "$answer for $query"'
     github = agents.ToolSettings(command, parameters={"query": "what to find"}, required=("query",))
     return agents.Tools(
-        agents.Tool("crate_search", "Searches crates.", search_crates, query, ("query",), spawn),
+        agents.Tool.of(crate_search, spawn=spawn),
         agents.Tool("github_search", "Searches code.", github, spawn=spawn),
     )
 

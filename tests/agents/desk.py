@@ -33,9 +33,9 @@ def awaiting(**given: Any) -> Call:
 
 async def said(coordinator: Coordinator, *calls: Call) -> list[Any]:
     """What each call of a batch answers: data, or the sentence of an error; not what rides on it."""
-    return [_read(one) for one in await coordinator.batch(calls)]
+    return [read(one) for one in await coordinator.batch(calls)]
 
 
-def _read(response: Response) -> Any:
+def read(response: Response) -> Any:
     text = response.text
     return text if response.is_error or not text.startswith("{") else json.JSONDecoder().raw_decode(text)[0]

@@ -140,18 +140,34 @@ def test_a_name_is_taken_once_and_await_is_nobodys() -> None:
         Tool("find", "", _search, {"id": {"type": "string"}}, spawn=STATEFUL)
 
 
-async def test_a_decorated_coroutine_is_a_tool_of_its_name() -> None:
+async def test_a_decorated_function_is_a_tool_of_its_name() -> None:
     tools = Tools()
 
-    @tools.tool("Adds.", spawn=STATEFUL, required=("a",), a={"type": "integer"})
-    async def add(_: Context, given: dict[str, Any]) -> int:
-        return given["a"] + 1
+    @tools.tool(spawn=STATEFUL)
+    async def add(a: int) -> int:
+        """Adds."""
+        return a + 1
+
+    @tools.tool
+    def subtract(a: int) -> int:
+        return a - 1
 
     tools.command("build", "make", "Builds.", spawn=STATEFUL)
-    assert tools.names == ["add", "build", "await"]
-    found = tools.get("add")
+    assert tools.names == ["add", "subtract", "build", "await"]
+    assert await add(1) == 2
+    assert subtract(1) == 0
+
+
+def test_131_a_file_that_has_only_the_spawn_of_a_tool_says_how_the_one_that_is_there_may_be_spawned() -> None:
+    text = "[conversation.tools.search.spawn]\nstateful = true\nnotifications.on_content = true\nlifecycle.on_turn_end = 'abort'"
+    tools = _tools()
+    tools.configured(tomllib.loads(text), "agent.toml")
+    found = tools.get("search")
     assert found is not None
-    assert found.work is add
+    assert (found.spawn.stateful, found.spawn.lifecycle.on_turn_end) == (True, "abort")
+    assert (found.description, found.actions) == ("Searches.", ("spawn", "fetch", "abort"))
+    with pytest.raises(BideError, match="needs a command; or add the tool itself before"):
+        _configured(text)
 
 
 async def test_109_a_command_in_a_terminal_has_the_size_that_its_screen_is_drawn_in(local: Jobs) -> None:

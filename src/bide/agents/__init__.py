@@ -1,6 +1,6 @@
-"""Stateful tools and batches of calls, for programs that embed bide: tools are coroutines or commands, and spawned they are jobs.
+"""Stateful tools and batches of calls, for programs that embed bide: tools are functions or commands, and spawned they are jobs.
 
-tools = agents.Tools(agents.Tool("search", "Searches.", search, {...}, spawn=agents.Spawn(stateful=True)))
+tools = agents.Tools(agents.Tool.of(search, spawn=agents.Spawn(stateful=True)))
 async with bide.connect() as jobs, agents.coordinate(jobs, tools, owner="my-agent") as agent:
     responses = await agent.batch([agents.Call(call.id, call.name, call.arguments) for call in reply.tool_calls])
 """
@@ -9,6 +9,7 @@ from bide.agents.calls import Call, Response
 from bide.agents.context import Cancellation, Context
 from bide.agents.coordinator import Coordinator, coordinate
 from bide.agents.delivery import News
+from bide.agents.following import Change, Following
 from bide.agents.handles import Handles
 from bide.agents.questions import Answerer, Answering, Denied, at_terminal, by_command
 from bide.agents.registry import Tools
@@ -25,10 +26,12 @@ __all__ = [
     "Answering",
     "Call",
     "Cancellation",
+    "Change",
     "Channel",
     "Context",
     "Coordinator",
     "Denied",
+    "Following",
     "Form",
     "Handles",
     "Inquire",

@@ -13,6 +13,7 @@ from bide.agents import acting, awaiting
 from bide.agents.calls import Answer, Call, Made, Response, of_data, read
 from bide.agents.context import Cancellation, Context
 from bide.agents.delivery import Delivery, News, delivering
+from bide.agents.following import Following
 from bide.agents.handles import Handle, Handles
 from bide.agents.questions import Answering
 from bide.agents.registry import Tools
@@ -116,6 +117,10 @@ class Coordinator:
                 made.finish(Answer(refusal(error), is_error=True))
         (response,) = await self._responses([call], lambda _: self._made(made, cancellation, patient=True))
         return response
+
+    def follow(self, ref: str) -> Following:
+        """Iterate over what a handle writes and how its state changes, until it has stopped, for the program's own use."""
+        return Following(self.handles, ref)
 
     async def _registered(self, calls: Sequence[Call]) -> list[Made]:
         """Reserve the ids that calls spawn; where one clashes, answer all of them with that."""

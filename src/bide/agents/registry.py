@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast, overload
+
+from msgspec.structs import replace
 
 from bide.agents.providers import schemas
-from bide.agents.tool import Run, Tool
+from bide.agents.tool import Tool
+from bide.agents.turnend import Inquire
 from bide.model.errors import BadRequest, BadSettings
-from bide.model.handles import AWAIT
+from bide.model.handles import AWAIT, guidance
 from bide.model.handletools import ToolSettings, check_tool
 from bide.model.schema import Json
 from bide.model.spawning import AgentToolSettings, Spawn, check_spawn
 from bide.settings import filled
 
+Function = Callable[..., object]
+F = TypeVar("F", bound=Callable[..., object])
+
 
 class Tools:
     """Tools by name."""
 
-    def __init__(self, *tools: Tool) -> None:
-        """With these to begin with."""
+    def __init__(self, *tools: Tool | Function) -> None:
+        """Begin with these; a function is a tool as `Tool.of` has it."""
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             self.add(tool)
@@ -46,23 +52,56 @@ class Tools:
         first = [found] if (found := self.get(name)) else []
         return next((tool.name for tool in [*first, *self] if "apply" in tool.actions), None)
 
-    def add(self, tool: Tool) -> None:
-        """One more. Raises BadRequest if its name is taken."""
+    def add(self, tool: Tool | Function) -> None:
+        """Add a tool, or a function as one. Raises BadRequest if its name is taken."""
+        if not isinstance(tool, Tool):
+            tool = Tool.of(tool)
         if tool.name in self._tools:
             raise BadRequest(detail=f"there is a tool {tool.name!r} already; give this one another name")
         self._tools[tool.name] = tool
 
+    @overload
+    def tool(self, function: F) -> F: ...
+
+    @overload
     def tool(
-        self, description: str, *, spawn: Spawn | None = None, required: tuple[str, ...] = (), **properties: Json
-    ) -> Callable[[Run], Run]:
-        """Decorates a coroutine function that does the calls of a tool of its name."""
+        self,
+        *,
+        name: str = "",
+        description: str = "",
+        spawn: Spawn | None = None,
+        reads_input: bool = False,
+        asks: bool = False,
+        inquire: Inquire | None = None,
+    ) -> Callable[[F], F]: ...
 
-        def added(run: Run) -> Run:
-            name: str = run.__name__
-            self.add(Tool(name, description, run, properties, required, spawn or Spawn()))
-            return run
+    def tool(
+        self,
+        function: Function | None = None,
+        *,
+        name: str = "",
+        description: str = "",
+        spawn: Spawn | None = None,
+        reads_input: bool = False,
+        asks: bool = False,
+        inquire: Inquire | None = None,
+    ) -> object:
+        """Decorate a function that does the calls of a tool, with or without arguments; see `Tool.of`."""
 
-        return added
+        def added(function: Function) -> Function:
+            made = Tool.of(
+                function,
+                name=name,
+                description=description,
+                spawn=spawn,
+                reads_input=reads_input,
+                asks=asks,
+                inquire=inquire,
+            )
+            self.add(made)
+            return function
+
+        return added if function is None else added(function)
 
     def command(
         self, name: str, command: str | tuple[str, ...], description: str = "", *, spawn: Spawn | None = None
@@ -71,15 +110,28 @@ class Tools:
         self.add(Tool(name, description, ToolSettings(command, description), spawn=spawn or Spawn()))
 
     def configured(self, found: Mapping[str, Any], path: str) -> None:
-        """Those of a parsed TOML file, `[conversation.tools.NAME]`; `path` is for the errors. Raises BadSettings."""
+        """Take a parsed TOML file, `[conversation.tools.NAME]`; `path` is for the errors. Raises BadSettings.
+
+        What the file says of a tool that is there already, without a command, is how that may be spawned.
+        """
         rows = found.get("conversation", {}).get("tools", {})
         for name, said in cast("dict[str, dict[str, Any]]", rows).items():
             where = f"conversation.tools.{name}"
             settings = filled(AgentToolSettings(), said, path, f"{where}.")
+            known = self.get(name)
+            if known is not None and set(said) == {"spawn"} and check_spawn(settings.spawn) is None:
+                self._tools[name] = replace(known, spawn=settings.spawn)
+                continue
             wrong = check_tool(name, settings) or check_spawn(settings.spawn)
             if wrong is not None:
-                raise BadSettings(path=path, detail=f"{where!r} {wrong}")
+                only = "; or add the tool itself before this file is read" if set(said) == {"spawn"} else ""
+                raise BadSettings(path=path, detail=f"{where!r} {wrong}{only}")
             self.add(Tool(name, settings.description, settings, spawn=settings.spawn))
+
+    @property
+    def instructions(self) -> str:
+        """Return how to use these tools, for the system prompt of a model; empty where none is stateful."""
+        return guidance([tool.name for tool in self if tool.spawn.stateful], applies=self.applier("") is not None)
 
     def schemas(self, provider: str = "plain", *, combinators: bool | None = None) -> list[Json]:
         """The tools as a provider wants them; `await` is among them only if one is stateful."""

@@ -13,6 +13,7 @@ from bide.agents.context import Context
 from bide.agents.handles import Handle, Handles
 from bide.agents.races import unless
 from bide.agents.rows import row
+from bide.agents.running import called
 from bide.agents.tasks import Channel, Tasks, as_text
 from bide.agents.tool import Run, Tool, request_of
 from bide.api import Jobs
@@ -138,7 +139,7 @@ def _notify(said: Notifications) -> Notify:
 
 def _with_channel(run: Run, context: Context, given: Json) -> Callable[[Channel], Awaitable[object]]:
     async def work(channel: Channel) -> object:
-        return await run(replace(context, channel=channel), given)
+        return await called(run, replace(context, channel=channel), given)
 
     return work
 
@@ -148,7 +149,7 @@ async def _called(run: Run, context: Context, given: Json) -> Answer:
     said: list[object] = []
 
     async def call() -> None:
-        said.append(await run(context, given))
+        said.append(await called(run, context, given))
 
     try:
         await unless(context.cancellation.wait, call)

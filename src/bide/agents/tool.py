@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
 from bide.agents.context import Context
+from bide.agents.signature import Typed
 from bide.agents.turnend import Inquire
 from bide.model.errors import BadRequest
 from bide.model.handles import AWAIT, forms
@@ -19,8 +20,11 @@ from bide.model.schema import Json, fields, text
 from bide.model.screen import TERMINAL
 from bide.model.spawning import Spawn, check_spawn
 
-Run = Callable[[Context, Json], Awaitable[object]]
-"""Does a call, given its context and arguments: what it returns is the result, what it raises the error."""
+Run = Callable[[Context, Json], object]
+"""Does a call, given its context and arguments: what it returns is the result, what it raises the error.
+
+A coroutine function, or a plain one, which runs in a thread.
+"""
 
 
 class Tool(Struct, frozen=True):
@@ -29,7 +33,7 @@ class Tool(Struct, frozen=True):
     name: str
     description: str
     work: Run | ToolSettings
-    """A coroutine of this program, or a command."""
+    """A function of this program, or a command."""
     properties: Json = field(default_factory=dict[str, Any])
     """The JSON schema of each argument; of a command, what its parameters are."""
     required: tuple[str, ...] = ()
@@ -40,6 +44,36 @@ class Tool(Struct, frozen=True):
     """It may ask, and `apply` answers where the assistant may."""
     inquire: Inquire | None = None
     """Who is asked about its handles at the end of a turn, if not the one who is asked about all."""
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[..., object],
+        *,
+        name: str = "",
+        description: str = "",
+        spawn: Spawn | None = None,
+        reads_input: bool = False,
+        asks: bool = False,
+        inquire: Inquire | None = None,
+    ) -> Tool:
+        """Make a tool of a function: its name, its docstring and its type hints say what the tool is and takes.
+
+        A parameter of type `Context` gets the context of the call. Raises BadRequest for a type that JSON cannot carry.
+        """
+        work = Typed(function)
+        said = work.signature
+        return cls(
+            name or said.name,
+            description or said.description,
+            work,
+            said.properties,
+            said.required,
+            spawn or Spawn(),
+            reads_input,
+            asks,
+            inquire,
+        )
 
     def __post_init__(self) -> None:
         """Checked, with what a command says of itself filled in."""

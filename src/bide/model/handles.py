@@ -105,6 +105,19 @@ def described(description: str, actions: Sequence[str]) -> str:
     return f"{description} {pattern}".strip()
 
 
+def guidance(tools: Sequence[str], *, applies: bool) -> str:
+    """Say to a model how stateful tools are used; empty without any."""
+    if not tools:
+        return ""
+    answering = "; its row in `pending` has the question and `next`, the call that answers it" if applies else ""
+    return (
+        f"{', '.join(tools)} can work in the background. Pattern: call each with action spawn and an id of your choice, and in the same "
+        "batch call await with these ids (`all`, or `any` for the first). To do other work meanwhile, spawn now and await later. Waiting "
+        "costs nothing: never poll with fetch. What stops without being awaited is told to you by itself. "
+        f"await also returns when a handle asks you something{answering}. abort what is no longer needed."
+    )
+
+
 def stray_refusal(field: str, actions: Sequence[str]) -> BadRequest:
     """A field that only an action takes, in a call without one."""
     detail = f"{field!r} goes with an 'action': {', '.join(actions)}"
