@@ -169,6 +169,17 @@ async def test_205_an_unknown_id_is_answered_with_data(ai: Agent) -> None:
         assert (told["success"], told["error"], told["jobId"]) == (False, "Job not found", "j0000000000")
 
 
+async def test_a_budget_bounds_an_answer_and_keeps_its_end(connect: Connect, fakes: Fakes) -> None:
+    fakes.env("FAKE_SAY_CLAUDE", "x" * 50_000 + "the end")
+    async with connect() as one:
+        asked = await one.data("claude_request", prompt="hello", budget=100)
+        found = await one.data("llm_job_result", jobId=asked["jobId"], budget=300)
+    assert (len(asked["response"]), asked["responseTruncated"], asked["responseTotalChars"]) == (400, True, 50_007)
+    assert asked["response"].endswith("the end")
+    assert len(found["parsed"]["text"]) == 400
+    assert found["parsed"]["text"].endswith("the end")
+
+
 async def test_207_maxChars_bounds_the_answer_as_well(connect: Connect, fakes: Fakes) -> None:  # noqa: N802 - the field's name
     fakes.env("FAKE_SAY_CLAUDE", "x" * 50_000 + "the end")
     async with connect() as one:

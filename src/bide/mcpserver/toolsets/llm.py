@@ -10,6 +10,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from bide.mcpserver.answers import beside, spoken
+from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import llmjobs, llmopinions, llmreview, llmsessions, llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS, SERVERS, asked, field_of, schema, shown
@@ -73,6 +74,9 @@ async def request(cli: str, call: Call, given: Json) -> Answer:
         data = llmtext.deferred(found, given, SERVERS)
         return Answer(json.dumps(data), data)
     said = optimized(answer.text) if given.get("optimizeResponse") else answer.text
+    total, room = len(said), given["budget"] * CHARS_PER_TOKEN if "budget" in given else len(said)
+    # The verdict is at the end.
+    said = said[max(total - room, 0) :]
     where = answer.job.spec.ask.worktree if answer.job.spec.ask else None
     said = f"[gateway] worktree={where}\n{said}" if where else said
     data = {
@@ -85,6 +89,8 @@ async def request(cli: str, call: Call, given: Json) -> Answer:
         **llmtext.figures(answer),
         "parsed": {key: value for key, value in llmtext.parsed(answer).items() if key != "text"},
     }
+    if room < total:
+        data |= {"responseTruncated": True, "responseTotalChars": total}
     aside = "\n".join([*beside(answer), f"[gateway] jobId={found.job.id} sessionId={data['sessionId']}"])
     if answer.status is Status.COMPLETED:
         return Answer(spoken(answer, said), data, aside=aside)

@@ -11,7 +11,7 @@ from bide.mcpserver.tool import Call
 from bide.model.errors import BadRequest
 from bide.model.llm.ask import Ask, Policy, Strategy, Worktree
 from bide.model.llm.prompt import STABLE, Parts
-from bide.model.schema import Json, fields, flag, number, text, whole, words
+from bide.model.schema import Json, budget, fields, flag, number, text, whole, words
 
 CLIS = ("claude", "codex", "gemini", "grok", "mistral")
 SERVERS = ["sqry"]
@@ -101,6 +101,7 @@ _PARTS: Json = {
 }
 _WORKTREE: Json = {"anyOf": [flag(), fields((), name=text(), ref=text())]}
 _SHOWN: dict[str, Json] = {
+    "budget": whole(),
     "promptParts": {
         **_PARTS,
         "properties": {**_texts("system", "tools", "context", "task"), "cacheControl": {"type": "object"}},
@@ -144,14 +145,14 @@ def _common(cli: str) -> dict[str, Json]:
 def schema(cli: str, *, sync: bool) -> Json:
     """Return the schema that the arguments of a request are checked against."""
     properties = _common(cli) | OPTIONS[cli] | _ALSO.get(cli, {})
-    return fields((), **properties, **({"optimizeResponse": flag()} if sync else {}))
+    return fields((), **properties, **({"optimizeResponse": flag(), "budget": budget()} if sync else {}))
 
 
 def shown(cli: str, *, sync: bool) -> Json:
     """Return the schema that clients see: of an asynchronous request only what most requests need."""
     listed = _common(cli)
     if sync:
-        listed |= {"optimizeResponse": flag(), **OPTIONS[cli]}
+        listed |= {"optimizeResponse": flag(), "budget": budget(), **OPTIONS[cli]}
     elif "fullAuto" in OPTIONS[cli]:
         listed["fullAuto"] = OPTIONS[cli]["fullAuto"]
     properties = {name: _SHOWN.get(name, one) for name, one in listed.items()}

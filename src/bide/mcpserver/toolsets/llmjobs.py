@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
+from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.tool import Answer, Call, Tool, refusal
 from bide.mcpserver.toolsets import llmtext
 from bide.model.errors import BideError, JobForgotten, JobNotFound
@@ -50,6 +51,9 @@ async def request_result(call: Call, given: Json) -> Answer:
 
 async def _result(call: Call, answer: LlmAnswer, given: Json) -> Answer:
     most = given.get("maxChars", CHARS)
+    if "budget" in given:
+        # Three texts share it: both streams, and the answer that was read from them.
+        most = min(most, max(given["budget"] * CHARS_PER_TOKEN // 3, 1))
     body: Json = {**llmtext.snapshot(answer), "jobId": answer.job.id}
     for stream, word in ((Stream.OUT, "stdout"), (Stream.ERR, "stderr")):
         whole_text = await _text(call, answer.job.id, stream)
@@ -137,8 +141,9 @@ def _unknown(error: BideError) -> Answer:
 
 _JOB = text()
 _PAGE: dict[str, Json] = {
-    "maxChars": whole("the last ones of each stream", minimum=1000, maximum=2_000_000),
-    "stdoutOffsetChars": whole("from here on instead", minimum=0),
+    "maxChars": whole("of each stream", minimum=1000, maximum=2_000_000),
+    "budget": whole("", minimum=0),
+    "stdoutOffsetChars": whole("", minimum=0),
     "stderrOffsetChars": whole("", minimum=0),
 }
 TOOLS = (
