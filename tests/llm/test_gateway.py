@@ -281,6 +281,7 @@ async def test_184_what_is_not_here_names_what_to_call_instead(ai: Agent) -> Non
         ("upstream_contracts", "cli_versions"),
     ):
         assert instead in (await ai.refusal(tool, prompt="x"))[1]
+        assert tool not in (await ai.refusal("no_such_tool"))[1]
 
 
 async def test_237_sessions_models_and_figures_can_be_read(ai: Agent) -> None:

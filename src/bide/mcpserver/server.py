@@ -132,7 +132,9 @@ class Door:
         caller = known(ctx)
         tool = tools.get(params.name) or tools.get(spelling.listed(params.name))
         if tool is None:
-            sentence = f"no tool {params.name[:100]!r}; known are {', '.join(tools)}"
+            sentence = (
+                f"no tool {params.name[:100]!r}; known are {', '.join(name for name in tools if tools[name].listed)}"
+            )
             if "process" in caller.toolsets:
                 # The vocabulary of this toolset names the code.
                 raise MCPError(code=types.METHOD_NOT_FOUND, message=sentence)
