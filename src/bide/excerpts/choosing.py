@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from bide.excerpts.formats import Rule, is_generic
 from bide.excerpts.lines import Line, cost, folded, lines_of
-from bide.excerpts.ranking import CANDIDATES, Found, ranked
+from bide.excerpts.ranking import CANDIDATES, Found, ranked, words_of
 from bide.excerpts.scanning import Finder, Scan
 from bide.model.excerpt import Piece, Why
 from bide.model.output import Stream
@@ -25,6 +25,8 @@ _LEAST = 300
 _SHORT = 20
 _WIDE_LAST = 640
 _RARE_SHARE = 0.25
+_SAMPLES = 16
+_SAMPLE = 6144
 _BLOCK = 4096
 _BEFORE = 3072
 _AFTER = 6144
@@ -32,6 +34,8 @@ _WHOLE_MOST = 256 * 1024
 _TAIL_MOST = 512 * 1024
 _LINE_LONG = 600
 _WEAK = 4.0
+_NOVEL = 10.0
+_STRONG = 36.0
 _FOREIGN = re.compile(
     r"site-packages/|dist-packages/|/lib/python\d|<frozen |node_modules/|\(node:|\bat node:|^\s*at (?:java|javax|jdk|sun|com\.sun|org\.junit|org\.springframework|"
     r"org\.apache|io\.netty|reactor|org\.gradle|kotlin|scala|akka|System|Microsoft)\.|/usr/(?:local/)?(?:go|lib|share)/|/rustc/|/gems/|"
@@ -168,10 +172,13 @@ class _Pick:
         rules: Counter[int] = Counter()
         rare = int(self._budget * _RARE_SHARE)
         keep = self._left // 10
+        # Room for lines that no word points out, before all goes to those that say error all the time.
+        held = rare * 2 // 3 if any(one.rule is None and one.score >= _NOVEL for _, one in found) else 0
         for source, one in found:
             key = (source.stream, one.shape)
             score = one.score * 0.75 ** seen[key] * 0.93 ** rules[id(one.rule)]
-            if score < _WEAK or self._left - keep < 2 * GAP:
+            least = keep + (max(held, 0) if one.rule is not None and score < _STRONG else 0)
+            if score < _WEAK or self._left - least < 2 * GAP:
                 continue
             if one.rule is None and rare <= 0:
                 continue
@@ -180,7 +187,9 @@ class _Pick:
                 continue
             seen[key] += 1
             rules[id(one.rule)] += 1
-            rare -= before - self._left if one.rule is None else 0
+            if one.rule is None:
+                rare -= before - self._left
+                held -= before - self._left
             self._note(source, one)
 
     def _note(self, source: Source, one: Found) -> None:
@@ -194,7 +203,8 @@ class _Pick:
     def _ranked(self, source: Source) -> list[Found]:
         if source.end <= source.start:
             return []
-        return ranked(source.scan.shapes(CANDIDATES), source.scan.hits, _Lines(source).at, self._finder)
+        shapes = source.scan.shapes(CANDIDATES)
+        return ranked(shapes, source.scan.hits, _Lines(source).at, self._finder, _usual(source))
 
     def _take_with(self, source: Source, one: Found) -> bool:
         lines = _block(source, one)
@@ -242,6 +252,17 @@ def _joined(source: Source, rows: Sequence[tuple[Line, Why]]) -> tuple[Piece, ..
             texts.append(text)
         at = line.end
     return tuple(replace(piece, text=text) for piece, text in zip(found, texts, strict=True))
+
+
+def _usual(source: Source) -> Counter[str]:
+    """Return how often words are in samples from all over a stream."""
+    found: Counter[str] = Counter()
+    step = max((source.end - source.start) // _SAMPLES, _SAMPLE)
+    for at in range(source.start, source.end, step):
+        text = source.read(at, min(_SAMPLE, source.end - at)).decode("utf-8", "replace")
+        for line in text.split("\n"):
+            found.update(words_of(line))
+    return found
 
 
 def _unfinished(source: Source, line: Line) -> bool:
@@ -297,7 +318,7 @@ def _block(source: Source, one: Found) -> list[Line]:
 
 
 def _above(lines: Sequence[Line], rule: Rule | None) -> list[Line]:
-    count = 2 if rule is None else rule.before
+    count = 1 if rule is None else rule.before
     if rule is not None and rule.back is not None:
         belongs = 0
         while belongs < min(rule.most, len(lines)) and rule.back.search(lines[-1 - belongs].text):
@@ -308,7 +329,7 @@ def _above(lines: Sequence[Line], rule: Rule | None) -> list[Line]:
 
 def _below(lines: Sequence[Line], rule: Rule | None) -> list[Line]:
     if rule is None:
-        return list(lines[:2])
+        return list(lines[:1])
     count = rule.after
     if rule.through is not None:
         belongs = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bisect
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
@@ -16,8 +18,8 @@ CANDIDATES = 1200
 """So many shapes of lines are looked at again, with expressions."""
 _RARE = 12
 _RARE_FEW = 40
-_RARE_MOST = 600
-_RARE_COUNT = 2
+_NOVEL = 18
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _NEAR = 1500
 _OFTEN_LEAST = 0.5
 _EARLY = 1.3
@@ -51,16 +53,21 @@ def judged(finder: Finder, text: str) -> tuple[int, Rule | None]:
 
 
 def ranked(
-    shapes: Sequence[Shape], hits: Callable[[int], int], read: Callable[[int, int], Line | None], finder: Finder
+    shapes: Sequence[Shape],
+    hits: Callable[[int], int],
+    read: Callable[[int, int], Line | None],
+    finder: Finder,
+    usual: Counter[str],
 ) -> list[Found]:
-    """Return the lines of some shapes, those that tell most first. `read` gives the line that begins at an offset, around a place in it."""
+    """Return the lines of some shapes, those that tell most first.
+
+    `read` gives the line that begins at an offset, around a place in it; `usual` has the words of samples of the output.
+    """
     found: list[Found] = []
-    rare = [number for number, shape in enumerate(shapes) if not shape.weight and shape.count <= _RARE_COUNT]
-    plain = _RARE * min(1.0, _RARE_FEW / max(len(rare), 1)) if len(rare) <= _RARE_MOST else 0.0
+    plain = _RARE * min(1.0, _RARE_FEW / max(sum(1 for shape in shapes if not shape.weight), 1))
     for number, shape in enumerate(shapes):
         if not shape.weight:
-            if plain and shape.count <= _RARE_COUNT:
-                found += _plain(shape, number, plain, read)
+            found += _plain(shape, number, plain, read, usual)
             continue
         scarce = _rarity(shape.count) * (1 if shape.word is None else _rarity(hits(shape.word)) ** 0.4)
         for order, (start, hit) in enumerate(shape.places):
@@ -76,10 +83,23 @@ def ranked(
     return sorted(_in_company(_first_of_kind(found)), key=lambda one: -one.score)
 
 
-def _plain(shape: Shape, number: int, weight: float, read: Callable[[int, int], Line | None]) -> list[Found]:
+def _plain(
+    shape: Shape, number: int, weight: float, read: Callable[[int, int], Line | None], usual: Counter[str]
+) -> list[Found]:
+    """Return a line that is only rare; it counts more where its words are rare as well."""
     start, _ = shape.places[0]
     line = read(start, start)
-    return [] if line is None or not line.text.strip() else [Found(line, weight, None, number)]
+    if line is None or not line.text.strip():
+        return []
+    words = words_of(line.text)
+    new = sum(1 for word in words if usual[word] <= 1)
+    novel = _NOVEL * new / len(words) if new > 1 else 0.0
+    return [Found(line, max(weight, novel), None, number)]
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a text that are no numbers."""
+    return set(_WORD.findall(text))
 
 
 def _rarity(count: int) -> float:

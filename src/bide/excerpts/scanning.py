@@ -181,15 +181,17 @@ class Scan:
             _library().scan_begin(self._begun.scan, offset)
 
     def shapes(self, most: int) -> list[Shape]:
-        """Return the shapes of all lines, those with the strongest words and the rarest first; at most so many."""
+        """Return the shapes of lines with words, the strongest and rarest first, then those of single lines without; at most so many of each."""
         if self._begun is None:
             return []
         begun = self._begun
         _library().scan_end(begun.scan, begun.words.built)
         found = _library().scan_shapes(begun.scan)
         data = ctypes.string_at(begun.scan.spare, found * _SHAPE.size)
-        rows = heapq.nlargest(most, _SHAPE.iter_unpack(data), key=_promise)
-        return [_shape(row) for row in rows]
+        rows = list(_SHAPE.iter_unpack(data))
+        telling = heapq.nlargest(most, (row for row in rows if row[11]), key=_promise)
+        rare = [row for row in rows if not row[11] and row[9] == 1][:most]
+        return [_shape(row) for row in (*telling, *rare)]
 
     def hits(self, word: int) -> int:
         """Return in how many lines a word was the strongest one."""
