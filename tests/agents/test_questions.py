@@ -100,6 +100,16 @@ async def test_122_spawn_and_await_in_one_batch_return_with_the_question_where_o
     assert awaited["completed"] == [{"id": "p", "state": "stopped", "result": "painted red"}]
 
 
+async def test_122_an_answer_and_an_await_in_one_batch_return_with_the_result(local: Jobs) -> None:
+    async with at_work(local, Answering(assistant=True)) as desk:
+        with anyio.fail_after(20):
+            await said(desk, SPAWN, awaiting(all=["p"]))
+            apply = Call("3", "paint", {"action": "apply", "id": "p", "input": "red"})
+            for batch in ((apply, awaiting(all=["p"])), (awaiting(all=["p"]),)):
+                *_, awaited = await said(desk, *batch)
+                assert awaited["completed"] == [{"id": "p", "state": "stopped", "result": "painted red"}]
+
+
 async def test_122_who_was_shown_a_question_can_wait_for_the_others(local: Jobs, gate: Gate) -> None:
     async with coordinate(local, tools(painter()), answering=Answering(assistant=True)) as desk:
         batch = (SPAWN, spawn("other", f"{gate.wait}; echo done"), awaiting(any=["p", "other"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 
 import anyio
 
@@ -12,6 +13,9 @@ from bide.model.job import Job, JobId
 from bide.model.phase import Ended
 from bide.model.question import Posed
 from bide.model.until import Until
+
+_NEW, _SHOWN = timedelta(milliseconds=100), timedelta(seconds=1)
+"""How long a question stays open before it ends a wait: one that the assistant was shown is perhaps being answered."""
 
 Begun = Callable[[], Awaitable[JobId | None]]
 """Returns the job of a handle once it has one, or `None` once it is known that it will have none."""
@@ -81,19 +85,29 @@ class Asking:
             if isinstance(job.phase, Ended):
                 break
             await self._others.done(id_)
-            posed = [one for one in await self._jobs.questions.list(job=id_) if self._is_for_it(job, one)]
-            self.new = [one for one in posed if one.id not in self._shown]
-            if self.new:
-                self._shown.update(one.id for one in self.new)
+            asked = await self._jobs.questions.list(job=id_)
+            posed = [one for one in asked if self._is_for_it(job, one)]
+            new = [one for one in posed if one.id not in self._shown]
+            known = tuple(one.id for one in asked)
+            ends = bool(new) or (bool(posed) and again)
+            if ends and await self._changes(id_, known, _NEW if new else _SHOWN):
+                continue
+            if new:
+                self.new = new
+                self._shown.update(one.id for one in new)
                 return
-            if posed and again:
+            if ends:
                 self._going.discard(ref)
                 if not self._going:
                     return
-            known = tuple(one.id for one in await self._jobs.questions.list(job=id_))
             await self._jobs.wait([id_], until=Until(input=False, question=known))
             self._going.add(ref)
         # The condition itself is another's to watch: this is over only if what is left waits for the assistant.
         self._going.discard(ref)
         if self._going or not again:
             await anyio.sleep_forever()
+
+    async def _changes(self, id_: JobId, known: tuple[str, ...], longest: timedelta) -> bool:
+        """Whether other questions than these are open a moment later: the call that answers may be on its way."""
+        await self._jobs.wait([id_], until=Until(input=False, question=known), timeout=longest)
+        return {one.id for one in await self._jobs.questions.list(job=id_)} != set(known)

@@ -100,7 +100,7 @@ class Tool(Struct, frozen=True):
             return ()
         if isinstance(self.work, ToolSettings):
             found = actions_of(self.work)
-            return (*found, "apply") if self.asks and "apply" not in found else found
+            return tuple(action for action in ACTIONS if action in found or (action == "apply" and self.asks))
         return tuple(action for action in ACTIONS if action != "apply" or self.reads_input or self.asks)
 
     @property
