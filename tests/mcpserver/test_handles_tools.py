@@ -8,7 +8,9 @@ import pytest
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.mcpserver.handling import SETTINGS, content, settings, spawn, stopped
 
+from bide import BideError
 from bide.api import Jobs
+from bide.settings import check
 
 
 @pytest.fixture
@@ -92,3 +94,9 @@ async def test_bad_input_names_the_field_and_the_fix_in_the_shape_of_an_error(
     assert set(error) == {"code", "message", "trace", "transient"}
     assert (error["message"], error["trace"], error["transient"]) == (text_of(answer), [], False)
     assert text_of(answer).startswith(sentence)
+
+
+def test_131_the_tables_of_the_document_are_refused_in_a_home_with_where_they_belong() -> None:
+    with pytest.raises(BideError) as refused:
+        check({"conversation": {"tools": {"check": {"spawn": {"stateful": True}}}}}, "config.toml")
+    assert "tools of the toolset handles are mcp.handles.tools.NAME here" in str(refused.value)
