@@ -18,7 +18,8 @@ def fields(t: Trial) -> None:
     kinds = {name: (one.get("type"), one.get("items", {}).get("type")) for name, one in schema["properties"].items()}
     wanted = {"poll": ("array", "string"), "cancel": ("array", "string"), "list": ("boolean", None)}
     kinds.pop("budget", None)
-    t.claim(kinds == wanted, f"properties {brief(kinds)}")
+    t.claim(wanted.items() <= kinds.items(), f"properties {brief(kinds)}")
+    t.claim(set(kinds) - set(wanted) <= {"budget"}, "and no other but budget, which every tool with output has")
     t.claim(not schema.get("required"), f"required {schema.get('required', [])}")
 
 

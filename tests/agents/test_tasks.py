@@ -12,6 +12,7 @@ from tests.support.patience import eventually
 import bide
 from bide.agents.tasks import Channel, open_tasks
 from bide.api import Jobs
+from bide.model.errors import BadRequest
 from bide.model.request import Request
 from bide.model.task import LOST_PROGRAM, progress
 from bide.model.until import Until
@@ -100,6 +101,7 @@ async def test_144_a_program_that_ends_well_aborts_its_coroutines(local: Jobs) -
 _PROGRAM = """
 import sys, anyio, bide
 from bide.agents.tasks import open_tasks
+from bide.model.errors import BadRequest
 from bide.model.request import Request
 async def main():
     async with bide.connect(sys.argv[1]) as jobs, open_tasks(jobs) as tasks:
@@ -147,3 +149,19 @@ async def test_what_is_raised_while_tasks_are_open_arrives_as_it_is(local: Jobs)
     with pytest.raises(bide.BideError, match="no job"):
         async with open_tasks(local):
             await local.get("nobody")
+
+
+async def test_049_a_program_that_does_not_say_has_15_coroutines_at_once(local: Jobs) -> None:
+    async def work(_: Channel) -> str:
+        await anyio.sleep_forever()
+        return ""
+
+    async with open_tasks(local) as tasks:
+        for _ in range(15):
+            await tasks.run(work, Request.of("sleeps"))
+        with pytest.raises(BadRequest, match=r"Background job limit reached \(15\)"):
+            await tasks.run(work, Request.of("sleeps"))
+    async with open_tasks(local, most=1) as tasks:
+        await tasks.run(work, Request.of("sleeps"))
+        with pytest.raises(BadRequest, match=r"limit reached \(1\)"):
+            await tasks.run(work, Request.of("sleeps"))

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.mcpserver.clients import Agent, agent
 from tests.support.gates import Gate
@@ -102,3 +103,18 @@ async def test_60_at_the_limit_nothing_goes_into_the_background_by_itself(
     async with agent(jobs_here, tmp_path, tools=("job",), settings=set_to(settings)) as ai:
         await ai.data("bash", command=gate.wait)
         assert await ai.text("bash", command="echo inline") == "inline"
+
+
+async def test_049_of_many_that_are_asked_for_at_once_no_more_start(
+    jobs_here: Jobs, tmp_path: Path, gate: Gate
+) -> None:
+    async with agent(jobs_here, tmp_path, tools=("job",), settings=set_to(JobToolSettings(most=3))) as ai:
+        said: list[bool] = []
+
+        async def ask() -> None:
+            said.append((await ai.ask("bash", command=gate.wait, **{"async": True})).is_error)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(ask)
+        assert sorted(said) == [False, False, False, True, True]

@@ -67,6 +67,8 @@ async def test_73_a_job_is_found_by_its_pid_also_after_its_end(ai: Agent, gate: 
     (row,) = (await ai.data("listJobs", sessionId=job["sessionId"]))["jobs"]
     by_pid = {**job, "jobId": row["pid"]}
     assert (await ai.data("getJobOutput", **by_pid))["status"] == "running"
+    # Models write numbers as text.
+    assert (await ai.data("getJobOutput", **{**by_pid, "jobId": str(row["pid"])}))["status"] == "running"
     gate.open()
     assert (await ai.data("waitJob", **by_pid))["stdout"] == f"{row['pid']}\n"
     assert (await ai.data("getJobOutput", **by_pid))["status"] == "completed"

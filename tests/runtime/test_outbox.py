@@ -8,6 +8,7 @@ import anyio
 import pytest
 from tests.support import homes
 from tests.support.gates import Gate
+from tests.support.patience import PATIENCE
 
 from bide.api import Jobs
 from bide.model.errors import BadRequest
@@ -332,3 +333,16 @@ async def test_who_wants_only_what_is_grave_leaves_the_rest_due(jobs: Jobs) -> N
     bad = await ran(jobs, "exit 3")
     assert [item.job for item in (await jobs.outbox.pull(OWN, timeout=SOON, least=Level.ERROR)).items] == [bad]
     assert len((await due(jobs)).items) == 2
+
+
+async def test_043_a_sink_waits_while_an_answer_carries_the_notice_to_its_owner(home: Path) -> None:
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("[outbox.sinks.hook]\ncommand = 'exit 1'\n")
+    async with homes.local(home) as jobs:
+        job = (await jobs.run("exit 7", owner="ann", background=True)).job.id
+        with anyio.fail_after(PATIENCE):
+            (item,) = (await jobs.outbox.pull("ann", carrier="mcp:c0", timeout=None)).items
+        assert item.job == job
+        assert (await jobs.outbox.pull("sink:hook")).items == ()
+        await jobs.outbox.release("mcp:c0")
+        assert [one.job for one in (await jobs.outbox.pull("sink:hook")).items] == [job]

@@ -298,7 +298,7 @@ async def coordinate(
     turn about handles whose tool has nobody of its own to ask; `answering` says who answers what coroutines ask.
     """
     handles = Handles(jobs, owner)
-    async with delivering(jobs, owner) as delivery, open_tasks(jobs) as tasks:
+    async with delivering(jobs, owner) as delivery, open_tasks(jobs, most=None) as tasks:
         starting = Starting(jobs, handles, tasks, permit)
         try:
             yield Coordinator(jobs, tools, handles, starting, delivery, inquire, answering or Answering())

@@ -16,12 +16,14 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from msgspec.structs import replace
 
 from bide.api import Jobs
-from bide.model.errors import BideError
+from bide.model.errors import BadRequest, BideError
 from bide.model.job import JobId
 from bide.model.request import Request
 from bide.model.results import Ran
 from bide.model.task import NAME, Place
 
+FALLBACK_MOST = 15
+"""How many coroutines may be jobs at once where the program does not say."""
 _FRAME = 1024 * 1024
 _PATH_MAX = 100
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead)
@@ -88,8 +90,10 @@ Work = Callable[[Channel], Awaitable[object]]
 class Tasks:
     """The coroutines of this program that are jobs. They end with the program."""
 
-    def __init__(self, jobs: Jobs, path: str) -> None:
-        """With a socket that stand-ins find at `path`."""
+    def __init__(self, jobs: Jobs, path: str, most: int | None = FALLBACK_MOST) -> None:
+        """With a socket that stand-ins find at `path`; at most so many coroutines at once."""
+        self._most = most
+        self._starting = 0
         self._jobs = jobs
         self._path = path
         self._waiting: dict[str, tuple[Work, anyio.Event]] = {}
@@ -98,8 +102,12 @@ class Tasks:
 
     async def run(self, work: Work, request: Request) -> Ran:
         """Start a coroutine as a job, as `Jobs.run` starts a command: the request's command is what people read of it."""
+        if self._most is not None and len(self.running) + self._starting >= self._most:
+            detail = f"Background job limit reached ({self._most}). Wait for running jobs to finish or cancel one."
+            raise BadRequest(detail=detail)
         token, named = secrets.token_hex(8), anyio.Event()
         self._waiting[token] = (work, named)
+        self._starting += 1
         shown = request.command if isinstance(request.command, str) else request.command[0]
         command = Place(self._path, token, shown).write()
         try:
@@ -107,6 +115,8 @@ class Tasks:
         except BaseException:
             del self._waiting[token]
             raise
+        finally:
+            self._starting -= 1
         self._ids[token] = ran.job.id
         self.running.add(ran.job.id)
         named.set()
@@ -166,13 +176,13 @@ def as_text(result: object) -> str:
 
 
 @asynccontextmanager
-async def open_tasks(jobs: Jobs) -> AsyncGenerator[Tasks]:
-    """Have coroutines be jobs while inside; at the end, what still runs is aborted."""
+async def open_tasks(jobs: Jobs, *, most: int | None = FALLBACK_MOST) -> AsyncGenerator[Tasks]:
+    """Have coroutines be jobs while inside, at most so many at once; at the end, what still runs is aborted."""
     raised: Exception | None = None
     with tempfile.TemporaryDirectory(prefix="bide-", dir=_folder()) as folder:
         path = os.path.join(folder, "tasks")
         async with await anyio.create_unix_listener(path, mode=0o600) as listener, anyio.create_task_group() as group:
-            tasks = Tasks(jobs, path)
+            tasks = Tasks(jobs, path, most)
             group.start_soon(listener.serve, tasks.serve)
             try:
                 yield tasks

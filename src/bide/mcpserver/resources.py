@@ -25,14 +25,14 @@ SHOWN = 20
 """How many of the newest jobs are listed one by one; some clients never look at templates."""
 LISTED = 200
 """How many of the newest jobs the list has."""
-TAIL_BYTES = 256 * 1024
+TAIL_BYTES = 1024 * 1024
 _STREAMS = {"stdout": Stream.OUT, "stderr": Stream.ERR}
 _JSON, _TEXT = "application/json", "text/plain"
 
 TEMPLATES = {
     "job://{id}": ("A job", "phase, end and usage of a job, by id or name", _JSON),
-    "job://{id}/stdout": ("Output of a job", "the last 256 KiB of its stdout", _TEXT),
-    "job://{id}/stderr": ("Errors of a job", "the last 256 KiB of its stderr", _TEXT),
+    "job://{id}/stdout": ("Output of a job", "the last 1 MiB of its stdout", _TEXT),
+    "job://{id}/stderr": ("Errors of a job", "the last 1 MiB of its stderr", _TEXT),
     "session://{id}": ("A session", "folder, environment, vars and newest jobs of a session", _JSON),
 }
 

@@ -83,7 +83,7 @@ def _line(item: Item, rest: Callable[[str], str]) -> str:
         parts.append(f" after {show_duration(item.duration_ms)}")
     if item.label:
         parts.append(f", label {json.dumps(item.label)}")
-    if not item.name:
+    else:
         command = clean_line(item.command.replace("\n", " "))
         parts.append(f", command {json.dumps(command[:_COMMAND_MAX])}")
     if item.cut and item.size is not None:

@@ -128,8 +128,15 @@ class LocalOutbox:
 
     def _is_for(self, consumer: str, one: Delivery, job: Job) -> bool:
         """Whether to tell it at this moment: what its owner watches is told to few others, but what was done to it is."""
-        watched = self.core.watches.is_watched(job.id) and one.notice.what is not What.ACTED
-        return not watched or self._is_told_all(consumer)
+        if one.notice.what is What.ACTED or self._is_told_all(consumer):
+            return True
+        return not self.core.watches.is_watched(job.id) and not self._is_carried(one, job)
+
+    def _is_carried(self, delivery: Delivery, job: Job) -> bool:
+        """Whether its owner was just told by an answer: nobody is called unless that turns out not to have arrived."""
+        if not delivery.consumer.startswith(SINK):
+            return False
+        return self.core.store.outbox.state(job.owner, delivery.notice.id) is State.CARRIED
 
     def _is_told_all(self, consumer: str) -> bool:
         sink = self.consumers.settings.sinks.get(consumer.removeprefix(SINK)) if consumer.startswith(SINK) else None

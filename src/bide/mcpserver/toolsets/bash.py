@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
+import anyio
 from msgspec.structs import replace
 
 from bide.mcpserver import emptyinput, text
@@ -38,6 +39,7 @@ class BashTool:
         self._jobs = jobs
         self._settings = jobs.settings
         self._most = min(max(jobs.settings.most, 1), 100)
+        self._starting: dict[str, anyio.Lock] = {}
 
     def tool(self) -> Tool:
         """`bash` as clients see it."""
@@ -65,13 +67,10 @@ class BashTool:
         """Run it; in the foreground up to the threshold."""
         seconds, notice = _timeout(given.get("timeout", TIMEOUT))
         wanted = given.get("async", False)
-        full = len(await self._jobs.running(call)) >= self._most
-        if wanted is True and full:
-            detail = f"Background job limit reached ({self._most}). Wait for running jobs to finish or cancel one."
-            raise BadRequest(detail=detail)
-        job = await self._start(call, given, seconds)
         if wanted is True:
-            return await self._started(call, job, given, notice)
+            return await self._started(call, await self._in_background(call, given, seconds), given, notice)
+        full = await self._is_full(call)
+        job = await self._start(call, given, seconds)
         wait = self._wait(wanted, given, seconds, full=full)
         longest = call.longest if wait is None else min(wait, call.longest)
         with call.own.foreground.following(job.id):
@@ -86,6 +85,18 @@ class BashTool:
             else f"it takes longer than {show_duration(longest * 1000)}"
         )
         return await self._started(call, job, given, notice, why)
+
+    async def _is_full(self, call: Call) -> bool:
+        running = await self._jobs.running(call)
+        return sum(self._jobs.status(job) == "running" for job in running) >= self._most
+
+    async def _in_background(self, call: Call, given: Json, seconds: float) -> Job:
+        """Start a background job, unless as many run as may. One at a time, so that each is counted before the next."""
+        async with self._starting.setdefault(call.caller.owner, anyio.Lock()):
+            if await self._is_full(call):
+                detail = f"Background job limit reached ({self._most}). Wait for running jobs to finish or cancel one."
+                raise BadRequest(detail=detail)
+            return await self._start(call, given, seconds)
 
     async def _started(self, call: Call, job: Job, given: Json, notice: str, why: str = "") -> Answer:
         """Tell of a job that goes on in the background: why, what it wrote so far, and the call that waits for it."""

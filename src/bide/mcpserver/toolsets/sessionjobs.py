@@ -35,6 +35,9 @@ async def find(call: Call, given: Json) -> Job:
     """
     session: str | None = given.get("sessionId")
     ref: str | int = given["jobId"]
+    # A number as text is a name if there is a job of that name, else a pid.
+    if session is not None and isinstance(ref, str) and ref.isdecimal() and not await _has_name(call, ref):
+        ref = int(ref)
     try:
         job = await _of_pid(call, session, ref) if isinstance(ref, int) else await call.own.job(ref)
         if job.session == session:
@@ -61,6 +64,14 @@ async def find_soon(call: Call, given: Json) -> Job:
         with contextlib.suppress(JobNotFound):
             await call.own.ids([given["jobId"]])
         return await find(call, given)
+
+
+async def _has_name(call: Call, ref: str) -> bool:
+    try:
+        await call.own.job(ref)
+    except JobNotFound:
+        return False
+    return True
 
 
 async def _of_pid(call: Call, session: str | None, pid: int) -> Job:
