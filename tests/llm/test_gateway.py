@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from tests.support import homes
 from tests.support.patience import eventually
 
 from bide.api import Jobs
+from bide.model.llm.choices import CacheSettings, LlmSettings
+from bide.model.llm.gateway import gateway_of
 
 LIST_TOKENS = 6_000
 """What the list of the toolset's tools may cost a client, at four characters a token."""
@@ -361,3 +364,21 @@ async def test_204_who_wants_nothing_kept_is_told_what_is_kept_and_for_how_long(
         facts = (await jobs_here.get(data["jobId"])).spec.ask
         assert facts is not None
         assert facts.own_time.total_seconds() == 3600
+
+
+def test_241_the_gateways_cache_settings_hold_where_bides_own_are_as_shipped() -> None:
+    table = {
+        "warn_on_ttl_expiry": True,
+        "anthropic_ttl_seconds": 3600,
+        "min_stable_tokens_for_cache_control": {"opus": 9},
+    }
+    found = gateway_of("config.toml", {"cache_awareness": table})
+    cache = found.under(LlmSettings()).cache
+    assert (cache.warn_on_ttl_expiry, cache.anthropic_ttl, cache.min_stable_tokens["opus"]) == (
+        True,
+        timedelta(hours=1),
+        9,
+    )
+    own = LlmSettings(dedup_window=timedelta(seconds=1), cache=CacheSettings(anthropic_ttl=timedelta(seconds=7)))
+    kept = gateway_of("config.toml", {"persistence": {"dedupWindowMs": 0}, "cache_awareness": table}).under(own)
+    assert (kept.dedup_window, kept.cache.anthropic_ttl) == (timedelta(seconds=1), timedelta(seconds=7))
