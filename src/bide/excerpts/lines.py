@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.model.plaintext import clean_line
 
 WIDE = 320
 """Bytes of a line that are shown of it at most, but for what is chosen from it."""
 _FOLDED = 3
-_ENDS = re.compile(rb"\r*\n|\r")
+_ENDS = re.compile(rb"\r\n|\r|\n")
 _PROGRESS = re.compile(
     r"\d\s?%|\[\s*\d+/\d+\]|\(\s*\d+/\d+\)|[#=█━▓▉-]{6,}|\bETA\b|[kMG]i?B/s|^\s*(?:Downloading|Downloaded|Fetching|Compiling|Checking|"
     r"Receiving|Resolving|Unpacking|Extracting|Progress|Get:|Collecting|Pulling|Waiting|\.+$)"
@@ -45,11 +46,17 @@ def lines_of(data: bytes, offset: int, *, at: int | None = None, wide: int = WID
     begins = 0
     for match in _ENDS.finditer(data):
         rewritten = not match[0].endswith(b"\n")
-        found.append(_line(data, begins, match.start(), match.end(), offset, at, wide, rewritten=rewritten))
+        if rewritten and begins == match.start():
+            continue  # nothing was written before it: it belongs to what follows
+        if found and found[-1].rewritten and begins == match.start():
+            # A newline right after a carriage return ends the line that was written last.
+            found[-1] = replace(found[-1], end=offset + match.end(), rewritten=False)
+        else:
+            found.append(_line(data, begins, match.start(), match.end(), offset, at, wide, rewritten=rewritten))
         begins = match.end()
     if begins < len(data):
         found.append(_line(data, begins, len(data), len(data), offset, at, wide))
-    return [line for line in found if line.text or not line.rewritten]
+    return found
 
 
 def _line(
@@ -69,7 +76,7 @@ def _line(
 
 
 def _text(data: bytes) -> str:
-    text = data.decode("utf-8", "replace")
+    text = data.replace(b"\0", b"").strip(b"\r").decode("utf-8", "replace")
     return text if text.isascii() and text.isprintable() else clean_line(text)
 
 
