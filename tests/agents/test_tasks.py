@@ -12,7 +12,6 @@ from tests.support.patience import eventually
 import bide
 from bide.agents.tasks import Channel, open_tasks
 from bide.api import Jobs
-from bide.model.errors import BadRequest
 from bide.model.request import Request
 from bide.model.task import LOST_PROGRAM, progress
 from bide.model.until import Until
@@ -90,6 +89,31 @@ async def test_input_sent_to_the_job_reaches_the_coroutine_until_its_end(local: 
     assert (await local.read(ran.job.id)).data == b"HELLO THERE"
 
 
+async def test_049_a_manager_without_settings_runs_15_at_once(local: Jobs) -> None:
+    async with open_tasks(local) as tasks:
+        ids = [(await tasks.run(lambda _: anyio.sleep_forever(), Request.of(f"work {n}"))).job.id for n in range(15)]
+        with pytest.raises(bide.BideError, match=r"^Background job limit reached \(15\)\. Wait for running jobs"):
+            await tasks.run(_greet, Request.of("one more"))
+        await local.kill(ids[0])
+        ran = await tasks.run(_greet, Request.of("in its place"))
+        await local.wait([ran.job.id])
+        assert (await local.read(ran.job.id)).data == b"hello world"
+
+
+async def test_049_a_task_that_ended_before_it_began_does_not_count(local: Jobs) -> None:
+    async with open_tasks(local, most=1) as tasks:
+        ran = await tasks.run(lambda _: anyio.sleep_forever(), Request.of("first"))
+        await local.kill(ran.job.id)  # its stand-in may not have connected
+        await tasks.run(_greet, Request.of("second"))
+
+
+async def test_055_a_closed_manager_of_tasks_refuses_more(local: Jobs) -> None:
+    async with open_tasks(local) as tasks:
+        await tasks.run(_greet, Request.of("in time"))
+    with pytest.raises(bide.BideError, match="closed and starts no more; open another"):
+        await tasks.run(_greet, Request.of("late"))
+
+
 async def test_144_a_program_that_ends_well_aborts_its_coroutines(local: Jobs) -> None:
     async with open_tasks(local) as tasks:
         ran = await tasks.run(lambda _: anyio.sleep_forever(), Request.of("for ever"))
@@ -138,7 +162,7 @@ async def test_many_coroutines_are_jobs_at_once(local: Jobs) -> None:
     async def work(channel: Channel) -> str:
         return channel.job
 
-    async with open_tasks(local) as tasks:
+    async with open_tasks(local, most=None) as tasks:
         ids = [(await tasks.run(work, Request.of(f"work {n}"))).job.id for n in range(20)]
         await local.wait(ids)
         assert [(await local.read(one)).data.decode() for one in ids] == ids
@@ -149,19 +173,3 @@ async def test_what_is_raised_while_tasks_are_open_arrives_as_it_is(local: Jobs)
     with pytest.raises(bide.BideError, match="no job"):
         async with open_tasks(local):
             await local.get("nobody")
-
-
-async def test_049_a_program_that_does_not_say_has_15_coroutines_at_once(local: Jobs) -> None:
-    async def work(_: Channel) -> str:
-        await anyio.sleep_forever()
-        return ""
-
-    async with open_tasks(local) as tasks:
-        for _ in range(15):
-            await tasks.run(work, Request.of("sleeps"))
-        with pytest.raises(BadRequest, match=r"Background job limit reached \(15\)"):
-            await tasks.run(work, Request.of("sleeps"))
-    async with open_tasks(local, most=1) as tasks:
-        await tasks.run(work, Request.of("sleeps"))
-        with pytest.raises(BadRequest, match=r"limit reached \(1\)"):
-            await tasks.run(work, Request.of("sleeps"))

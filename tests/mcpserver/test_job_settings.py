@@ -1,7 +1,10 @@
 """What can be set for the toolset `job`, by the numbers of the checklist."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -13,6 +16,19 @@ from bide.mcpserver.toolsets.job import JobTools
 from bide.settings import JobToolSettings, McpSettings, Settings
 
 DISABLED = "Async execution is disabled; no background jobs are available."
+
+
+async def together(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
+    """Make all calls at the same time and return their answers."""
+    answers: list[Any] = []
+
+    async def make(call: Callable[[], Awaitable[Any]]) -> None:
+        answers.append(await call())
+
+    async with anyio.create_task_group() as group:
+        for call in calls:
+            group.start_soon(make, call)
+    return answers
 
 
 def set_to(job: JobToolSettings) -> Settings:
@@ -78,6 +94,30 @@ async def test_49_past_the_most_that_may_run_another_is_refused(
         assert await ai.text("bash", command="echo inline") == "inline"
 
 
+async def test_049_of_ten_started_at_once_as_many_run_as_may(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
+    async with agent(jobs_here, tmp_path, tools=("job",), settings=set_to(JobToolSettings(most=2))) as ai:
+        answers = await together(*(partial(ai.ask, "bash", command=gate.wait, **{"async": True}) for _ in range(10)))
+        assert [answer.is_error for answer in answers].count(False) == 2
+
+
+async def test_049_a_cancelled_job_makes_room_at_once(jobs_here: Jobs, tmp_path: Path) -> None:
+    deaf = "trap '' TERM; while :; do sleep 1; done"
+    async with agent(jobs_here, tmp_path, tools=("job",), settings=set_to(JobToolSettings(most=1))) as ai:
+        await ai.data("bash", command=deaf, **{"async": True})
+        await ai.data("job", cancel=["bg_1"])
+        assert (await ai.data("bash", command="sleep 60", **{"async": True}))["async"]["state"] == "running"
+
+
+async def test_049_of_ten_that_outlast_the_threshold_as_many_go_into_the_background_as_may(
+    jobs_here: Jobs, tmp_path: Path
+) -> None:
+    settings = set_to(JobToolSettings(most=2, auto_background=True, auto_background_after=timedelta(seconds=0.3)))
+    async with agent(jobs_here, tmp_path, tools=("job",), settings=settings) as ai:
+        answers = await together(*(partial(ai.data, "bash", command="sleep 3; echo end") for _ in range(6)))
+        assert sum("async" in data for data in answers) == 2
+        assert [data["output"] for data in answers if "async" not in data] == ["end"] * 4
+
+
 def test_049_without_settings_15_may_run() -> None:
     assert JobTools().settings.most == 15
     assert JobTools(JobToolSettings()).settings.most == 100
@@ -103,18 +143,3 @@ async def test_60_at_the_limit_nothing_goes_into_the_background_by_itself(
     async with agent(jobs_here, tmp_path, tools=("job",), settings=set_to(settings)) as ai:
         await ai.data("bash", command=gate.wait)
         assert await ai.text("bash", command="echo inline") == "inline"
-
-
-async def test_049_of_many_that_are_asked_for_at_once_no_more_start(
-    jobs_here: Jobs, tmp_path: Path, gate: Gate
-) -> None:
-    async with agent(jobs_here, tmp_path, tools=("job",), settings=set_to(JobToolSettings(most=3))) as ai:
-        said: list[bool] = []
-
-        async def ask() -> None:
-            said.append((await ai.ask("bash", command=gate.wait, **{"async": True})).is_error)
-
-        async with anyio.create_task_group() as group:
-            for _ in range(5):
-                group.start_soon(ask)
-        assert sorted(said) == [False, False, False, True, True]

@@ -18,12 +18,12 @@ from msgspec.structs import replace
 from bide.api import Jobs
 from bide.model.errors import BadRequest, BideError
 from bide.model.job import JobId
+from bide.model.limits import FALLBACK_MOST, job_limit_reached
+from bide.model.phase import Queued
 from bide.model.request import Request
-from bide.model.results import Ran
+from bide.model.results import Filter, Ran
 from bide.model.task import NAME, Place
 
-FALLBACK_MOST = 15
-"""How many coroutines may be jobs at once where the program does not say."""
 _FRAME = 1024 * 1024
 _PATH_MAX = 100
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead)
@@ -90,37 +90,65 @@ Work = Callable[[Channel], Awaitable[object]]
 class Tasks:
     """The coroutines of this program that are jobs. They end with the program."""
 
-    def __init__(self, jobs: Jobs, path: str, most: int | None = FALLBACK_MOST) -> None:
-        """With a socket that stand-ins find at `path`; at most so many coroutines at once."""
-        self._most = most
-        self._starting = 0
+    def __init__(self, jobs: Jobs, path: str, most: int | None) -> None:
+        """With a socket that stand-ins find at `path`; at most so many run at once."""
         self._jobs = jobs
         self._path = path
+        self._most = most
+        self._closed = False
         self._waiting: dict[str, tuple[Work, anyio.Event]] = {}
         self._ids: dict[str, JobId] = {}
+        self._active: set[str] = set()
+        """Tokens of what runs or is about to. What is queued is not among them."""
         self.running: set[JobId] = set()
 
     async def run(self, work: Work, request: Request) -> Ran:
-        """Start a coroutine as a job, as `Jobs.run` starts a command: the request's command is what people read of it."""
-        if self._most is not None and len(self.running) + self._starting >= self._most:
-            detail = f"Background job limit reached ({self._most}). Wait for running jobs to finish or cancel one."
-            raise BadRequest(detail=detail)
+        """Start a coroutine as a job, as `Jobs.run` starts a command: the request's command is what people read of it.
+
+        Raises BadRequest if as many run as may, or after the end of `open_tasks`.
+        """
         token, named = secrets.token_hex(8), anyio.Event()
+        await self._admit(token)
         self._waiting[token] = (work, named)
-        self._starting += 1
         shown = request.command if isinstance(request.command, str) else request.command[0]
         command = Place(self._path, token, shown).write()
         try:
             ran = await self._jobs.run(replace(request, command=command, language=NAME, background=True))
         except BaseException:
             del self._waiting[token]
+            self._active.discard(token)
             raise
-        finally:
-            self._starting -= 1
+        if isinstance(ran.job.phase, Queued):
+            self._active.discard(token)
         self._ids[token] = ran.job.id
         self.running.add(ran.job.id)
         named.set()
+        if self._closed:  # meanwhile
+            await self._abort(ran.job.id)
+            raise _closed()
         return ran
+
+    async def _admit(self, token: str) -> None:
+        """Count a coroutine that is about to start. Raises BadRequest if it may not."""
+        if self._closed:
+            raise _closed()
+        if self._is_full():
+            await self._forget_ended()
+        # Looked at once more: others may have been admitted while jobs were listed.
+        if self._most is not None and self._is_full():
+            raise job_limit_reached(self._most)
+        self._active.add(token)
+
+    def _is_full(self) -> bool:
+        return self._most is not None and len(self._active) >= self._most
+
+    async def _forget_ended(self) -> None:
+        """Stop counting jobs that ended before their stand-ins connected: nothing else says so."""
+        running = await self._jobs.list(Filter(kind=NAME, phase="running"), limit=500)
+        live = {job.id for job in running.jobs}
+        for token in self._active & self._ids.keys():
+            if self._ids[token] not in live:
+                self._active.discard(token)
 
     async def serve(self, stream: SocketStream) -> None:
         """One stand-in, from its first word to the end of the coroutine that it stands for."""
@@ -128,10 +156,15 @@ class Tasks:
             buffered = BufferedByteReceiveStream(stream)
             with suppress(*_GONE):
                 _, token = await _frame(buffered)
-                found = self._waiting.pop(token.decode(), None)
+                name = token.decode()
+                found = self._waiting.pop(name, None)
                 if found is not None:
                     await found[1].wait()
-                    await self._work(found[0], Channel(self._ids.pop(token.decode()), stream, buffered))
+                    self._active.add(name)
+                    try:
+                        await self._work(found[0], Channel(self._ids.pop(name), stream, buffered))
+                    finally:
+                        self._active.discard(name)
 
     async def _work(self, work: Work, channel: Channel) -> None:
         try:
@@ -147,7 +180,8 @@ class Tasks:
             channel.close()
 
     async def end(self) -> None:
-        """Abort what runs, verified: a coroutine cannot outlive its program."""
+        """Refuse more, and abort what runs, verified: a coroutine cannot outlive its program."""
+        self._closed = True
         async with anyio.create_task_group() as group:
             for job in list(self.running):
                 group.start_soon(self._abort, job)
@@ -155,6 +189,10 @@ class Tasks:
     async def _abort(self, job: JobId) -> None:
         with suppress(BideError):
             await self._jobs.kill(job, by="the end of its program")
+
+
+def _closed() -> BadRequest:
+    return BadRequest(detail="this manager of tasks is closed and starts no more; open another with open_tasks")
 
 
 async def _outcome(work: Work, channel: Channel) -> int:
@@ -177,7 +215,7 @@ def as_text(result: object) -> str:
 
 @asynccontextmanager
 async def open_tasks(jobs: Jobs, *, most: int | None = FALLBACK_MOST) -> AsyncGenerator[Tasks]:
-    """Have coroutines be jobs while inside, at most so many at once; at the end, what still runs is aborted."""
+    """Have coroutines be jobs while inside, of which at most so many run at once; at the end, what still runs is aborted."""
     raised: Exception | None = None
     with tempfile.TemporaryDirectory(prefix="bide-", dir=_folder()) as folder:
         path = os.path.join(folder, "tasks")

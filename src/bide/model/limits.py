@@ -7,9 +7,14 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from bide.model.errors import BadRequest
+
 DEFAULT_OUTPUT_BYTES = 256 * 1024 * 1024
 FALLBACK = {"memory": "sampled", "cpu": "none", "pids": "sampled"}
 """What enforces a limit where no control group does."""
+
+FALLBACK_MOST = 15
+"""Background jobs that may run at once where no settings say how many."""
 
 
 class OnOutputCap(StrEnum):
@@ -41,3 +46,8 @@ class Limits(Struct, frozen=True):
     """Processes and threads of the whole tree."""
     grace: timedelta = timedelta(seconds=5)
     """Between TERM and KILL when a limit ends the job."""
+
+
+def job_limit_reached(most: int) -> BadRequest:
+    """Return the refusal of a background job beside as many as may run."""
+    return BadRequest(detail=f"Background job limit reached ({most}). Wait for running jobs to finish or cancel one.")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import AsyncExitStack
 from datetime import timedelta
 
-import anyio
 from msgspec.structs import replace
 
 from bide.mcpserver import emptyinput, text
@@ -15,7 +15,7 @@ from bide.mcpserver.toolsets.joboutput import BUDGET, output_text, room_of
 from bide.mcpserver.toolsets.jobtext import error_text, fenced, label_of
 from bide.model.errors import BadRequest, NameInUse
 from bide.model.job import Job
-from bide.model.limits import Limits
+from bide.model.limits import Limits, job_limit_reached
 from bide.model.phase import Ended
 from bide.model.request import Request
 from bide.model.schema import Json, fields, flag, number
@@ -39,7 +39,6 @@ class BashTool:
         self._jobs = jobs
         self._settings = jobs.settings
         self._most = min(max(jobs.settings.most, 1), 100)
-        self._starting: dict[str, anyio.Lock] = {}
 
     def tool(self) -> Tool:
         """`bash` as clients see it."""
@@ -67,18 +66,31 @@ class BashTool:
         """Run it; in the foreground up to the threshold."""
         seconds, notice = _timeout(given.get("timeout", TIMEOUT))
         wanted = given.get("async", False)
-        if wanted is True:
-            return await self._started(call, await self._in_background(call, given, seconds), given, notice)
-        full = await self._is_full(call)
+        if wanted is not True:
+            return await self._foreground(call, given, seconds, notice)
+        async with self._jobs.counting(call.caller.owner):
+            if await self._is_full(call):
+                raise job_limit_reached(self._most)
+            job = await self._start(call, given, seconds)
+        return await self._started(call, job, given, notice)
+
+    async def _foreground(self, call: Call, given: Json, seconds: float, notice: str) -> Answer:
+        """Answer with the end of the command, or leave it in the background after the threshold if there is room for it there."""
         job = await self._start(call, given, seconds)
-        wait = self._wait(wanted, given, seconds, full=full)
+        wait = self._wait(given.get("async", False), given, seconds)
         longest = call.longest if wait is None else min(wait, call.longest)
-        with call.own.foreground.following(job.id):
-            waited = await call.jobs.wait([job.id], mode=Mode.ALL, timeout=timedelta(seconds=longest))
-            job = waited.jobs[0]
-            if isinstance(job.phase, Ended):
-                call.own.foreground.answered(job.id)
-                return await _finished(call, job, given, notice)
+        async with AsyncExitStack() as counting:
+            with call.own.foreground.following(job.id):
+                job = await _ended(call, job, longest)
+                if not isinstance(job.phase, Ended) and longest < call.longest:
+                    await counting.enter_async_context(self._jobs.counting(call.caller.owner))
+                    if await self._is_full(call):
+                        await counting.aclose()
+                        job, longest = await _ended(call, job, call.longest - longest), call.longest
+                if isinstance(job.phase, Ended):
+                    call.own.foreground.answered(job.id)
+        if isinstance(job.phase, Ended):
+            return await _finished(call, job, given, notice)
         why = (
             f"this client waits for {show_duration(longest * 1000)} at most"
             if longest == call.longest
@@ -87,16 +99,8 @@ class BashTool:
         return await self._started(call, job, given, notice, why)
 
     async def _is_full(self, call: Call) -> bool:
-        running = await self._jobs.running(call)
-        return sum(self._jobs.status(job) == "running" for job in running) >= self._most
-
-    async def _in_background(self, call: Call, given: Json, seconds: float) -> Job:
-        """Start a background job, unless as many run as may. One at a time, so that each is counted before the next."""
-        async with self._starting.setdefault(call.caller.owner, anyio.Lock()):
-            if await self._is_full(call):
-                detail = f"Background job limit reached ({self._most}). Wait for running jobs to finish or cancel one."
-                raise BadRequest(detail=detail)
-            return await self._start(call, given, seconds)
+        """Return whether as many of the owner's background jobs run as may."""
+        return len(await self._jobs.running(call)) >= self._most
 
     async def _started(self, call: Call, job: Job, given: Json, notice: str, why: str = "") -> Answer:
         """Tell of a job that goes on in the background: why, what it wrote so far, and the call that waits for it."""
@@ -118,14 +122,12 @@ class BashTool:
             data["notice"] = notice
         return Answer("\n".join(said), data)
 
-    def _wait(self, wanted: object, given: Json, seconds: float, *, full: bool) -> float | None:
-        """How long to wait for the end before it is a background job; `None` for as long as the client can."""
-        if wanted is True:
-            return 0.0
+    def _wait(self, wanted: object, given: Json, seconds: float) -> float | None:
+        """Return the seconds after which a command becomes a background job; `None` for as long as the client can wait."""
         room = seconds - 1 if seconds else LONGEST
         if wanted == "auto":
-            return None if full or room <= GRACE else GRACE
-        if not self._settings.auto_background or given.get("pty") or full:
+            return None if room <= GRACE else GRACE
+        if not self._settings.auto_background or given.get("pty"):
             return None
         return max(0.0, min(self._settings.auto_background_after.total_seconds(), room))
 
@@ -170,6 +172,11 @@ def _timeout(asked: float) -> tuple[float, str]:
     clamped = min(max(asked, SHORTEST), LONGEST)
     notice = "" if clamped == asked else f"[Timeout clamped to {clamped:.0f}s (allowed range: 1-3600s)]"
     return clamped, notice
+
+
+async def _ended(call: Call, job: Job, seconds: float) -> Job:
+    """Wait for the end of a job, so long at most, and return it as it is then."""
+    return (await call.jobs.wait([job.id], mode=Mode.ALL, timeout=timedelta(seconds=seconds))).jobs[0]
 
 
 async def _finished(call: Call, job: Job, given: Json, notice: str) -> Answer:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from weakref import WeakValueDictionary
+
+import anyio
 
 from bide.api import Filter
 from bide.mcpserver.tool import Answer, Call, Tool
@@ -13,6 +16,7 @@ from bide.mcpserver.toolsets.jobtext import error_text, fenced, label_of
 from bide.mcpserver.waiting import wait_reporting
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
+from bide.model.limits import FALLBACK_MOST
 from bide.model.phase import Ended, Reason, Running
 from bide.model.schema import Json, fields, flag, words
 from bide.model.until import Until
@@ -24,8 +28,6 @@ POLL_WAITS = {"5s": 5.0, "10s": 10.0, "30s": 30.0, "1m": 60.0, "5m": 300.0}
 DEFAULT_WAIT = 30.0
 SMART = (5.0, 10.0, 30.0, 60.0, 300.0)
 SMART_RESET = 60.0
-FALLBACK_MOST = 15
-"""How many background jobs may run at once where no settings say it."""
 
 
 class Ladder:
@@ -56,6 +58,7 @@ class JobTools:
         self.settings = settings or JobToolSettings(most=FALLBACK_MOST)
         self._ladder = Ladder()
         self.cancelled: set[str] = set()
+        self._counting: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
     @property
     def enabled(self) -> bool:
@@ -172,12 +175,16 @@ class JobTools:
                 found.setdefault(job.id, job)
         return list(found.values())
 
+    def counting(self, owner: str) -> anyio.Lock:
+        """Return the lock between counting an owner's background jobs and adding one to them."""
+        return self._counting.setdefault(owner, anyio.Lock())
+
     async def running(self, call: Call, *phases: str) -> list[Job]:
-        """Return the background jobs in these phases; those that run if none is named."""
+        """Return the background jobs in these phases that were not cancelled; those that run if none is named."""
         found: list[Job] = []
         for phase in phases or ("running",):
             page = await call.jobs.list(Filter(owner=call.caller.owner, phase=phase), limit=500)
-            found += [job for job in page.jobs if _is_background(call, job)]
+            found += [job for job in page.jobs if _is_background(call, job) and job.id not in self.cancelled]
         return found
 
     async def retained(self, call: Call) -> list[Job]:
