@@ -205,6 +205,21 @@ async def test_a_handle_of_a_command_is_found_after_the_program_came_back(local:
     assert awaited["completed"][0]["id"] == "long"
 
 
+@pytest.mark.parametrize("pty", [False, True])
+async def test_144_a_program_fetches_and_aborts_what_an_earlier_one_spawned(local: Jobs, gate: Gate, pty: bool) -> None:
+    own = Tool("own", "Reads.", ToolSettings(f"echo here; {gate.wait}", stdin=not pty, pty=pty), spawn=STATEFUL)
+    async with coordinate(local, tools(own), owner="me") as desk:
+        await said(desk, Call("0", "own", {"action": "spawn", "id": "long"}))
+    async with coordinate(local, tools(own), owner="me") as desk:
+        with anyio.fail_after(15):
+            (fetched,) = await said(desk, Call("1", "own", {"action": "fetch", "id": "long"}))
+            await said(desk, Call("2", "own", {"action": "apply", "id": "long", "input": "x\n"}))
+            (aborted,) = await said(desk, Call("3", "own", {"action": "abort", "id": "long"}))
+            (ended,) = await said(desk, Call("4", "own", {"action": "fetch", "id": "long"}))
+    assert (fetched["id"], fetched["state"]) == ("long", "running")
+    assert (aborted["state"], ended["state"]) == ("stopped", "stopped")
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [

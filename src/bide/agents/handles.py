@@ -36,7 +36,7 @@ class Handle:
     held: bool = False
     """It waits for permission to start."""
     known: anyio.Event = field(default_factory=anyio.Event)
-    """It is settled or held, so that an action on it need not wait."""
+    """It is settled or held, so that an action on it need not wait. Set wherever `settled` is: see `_settle`."""
     settled: anyio.Event = field(default_factory=anyio.Event)
     """There is a job, or it is known that there will be none."""
 
@@ -118,8 +118,8 @@ class Handles:
         if ref in self._known:
             return self._known[ref]
         job = await self._owned(ref)
-        handle = Handle(ref, job.label, job=job.id)
-        handle.settled.set()
+        handle = Handle(ref, job.label)
+        handle.started(job.id)
         return handle
 
     async def spawned(self, refs: Sequence[str]) -> None:
