@@ -1,6 +1,7 @@
 """Jobs and their output as resources, and the prompts."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,41 @@ async def test_the_templates_say_what_can_be_read(ai: Agent) -> None:
     found = (await ai.client.list_resource_templates()).resource_templates
     assert [str(template.uri_template) for template in found] == [
         "job://{id}",
-        "job://{id}/stdout",
-        "job://{id}/stderr",
+        "job://{id}/stdout{?offset}",
+        "job://{id}/stderr{?offset}",
         "session://{id}",
     ]
+
+
+@pytest.mark.parametrize("line", ["0123456789", "äöüß日本語🙂"])
+async def test_063_a_long_output_says_what_it_leaves_out_and_leads_to_all_of_it(ai: Agent, line: str) -> None:
+    data = await ai.data("run", command=f"yes '{line}' | head -c 2500000")
+    whole = (f"{line}\n" * 250_000).encode()[:2_500_000].decode("utf-8", "replace")
+    uri = f"job://{data['job']}/stdout"
+    last = await ai.resource(uri)
+    said = re.match(rf"\[bytes 0 to (\d+) left out: read {re.escape(uri)}\?offset=0\]\n", last)
+    assert said is not None
+    end = last.removeprefix(said[0])
+    assert whole.endswith(end)
+    assert 1_000_000 < len(end.encode()) <= 1024 * 1024 + 3
+    following, pages = f"{uri}?offset=0", list[str]()
+    while following:
+        page = await ai.resource(following)
+        more = re.search(rf"\n\[bytes \d+ to 2500000 left out: read ({re.escape(uri)}\?offset=\d+)\]\n\Z", page)
+        pages.append(page[: more.start()] if more else page)
+        following = more[1] if more else ""
+    assert "".join(pages) == whole
+    assert len(pages) == 3
+
+
+async def test_063_what_is_no_longer_kept_is_said(ai: Agent) -> None:
+    data = await ai.data("run", command="seq 1 100000", output_cap=102_400)
+    uri = f"job://{data['job']}/stdout"
+    page = await ai.resource(f"{uri}?offset=10")
+    assert re.match(r"\[bytes 10 to \d+ are no longer kept\]\n", page)
+    last = await ai.resource(uri)
+    assert re.match(r"\[bytes 0 to \d+ are no longer kept\]\n", last)
+    assert last.endswith("\n100000\n")
 
 
 async def test_a_session_can_be_read_and_is_listed_while_it_is_open(era_agent: Agent, tmp_path: Path) -> None:
@@ -74,7 +106,17 @@ async def test_anothers_session_is_not_found(jobs_here: Jobs, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "uri", ["session://x/stdout", "job://nothing", "job://nothing/stdout", "job://", "job://x/y", "file:///etc/passwd"]
+    "uri",
+    [
+        "session://x/stdout",
+        "job://nothing",
+        "job://nothing/stdout",
+        "job://",
+        "job://x/y",
+        "job://x?offset=1",
+        "job://x/stdout?offset=-1",
+        "file:///etc/passwd",
+    ],
 )
 async def test_what_is_not_there_is_an_error(era_agent: Agent, uri: str) -> None:
     with pytest.raises(MCPError, match=r"no (job|resource)"):

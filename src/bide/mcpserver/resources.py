@@ -25,14 +25,25 @@ SHOWN = 20
 """How many of the newest jobs are listed one by one; some clients never look at templates."""
 LISTED = 200
 """How many of the newest jobs the list has."""
-TAIL_BYTES = 1024 * 1024
+PAGE_BYTES = 1024 * 1024
+"""Bytes of output in one resource. What it leaves out it names, with the resource that has it."""
 _STREAMS = {"stdout": Stream.OUT, "stderr": Stream.ERR}
+_WITHIN = bytes(range(0x80, 0xC0))
+"""Bytes that go on with a character of UTF-8."""
 _JSON, _TEXT = "application/json", "text/plain"
 
 TEMPLATES = {
     "job://{id}": ("A job", "phase, end and usage of a job, by id or name", _JSON),
-    "job://{id}/stdout": ("Output of a job", "the last 1 MiB of its stdout", _TEXT),
-    "job://{id}/stderr": ("Errors of a job", "the last 1 MiB of its stderr", _TEXT),
+    "job://{id}/stdout{?offset}": (
+        "Output of a job",
+        "its stdout; of more than 1 MiB the end, or what begins at ?offset=N",
+        _TEXT,
+    ),
+    "job://{id}/stderr{?offset}": (
+        "Errors of a job",
+        "its stderr; of more than 1 MiB the end, or what begins at ?offset=N",
+        _TEXT,
+    ),
     "session://{id}": ("A session", "folder, environment, vars and newest jobs of a session", _JSON),
 }
 
@@ -54,10 +65,14 @@ class Place(Struct, frozen=True):
     ref: str = ""
     """The job or session."""
     stream: Stream = Stream.OUT
+    offset: int | None = None
+    """The first byte of the output to show; `None` for the last page."""
 
 
 _LISTS = {"job://list": Place(Kind.JOBS), "session://list": Place(Kind.SESSIONS)}
-_ONE = re.compile(r"(?P<scheme>job|session)://(?P<ref>[^/]+)(?:/(?P<stream>stdout|stderr))?\Z")
+_ONE = re.compile(
+    r"(?P<scheme>job|session)://(?P<ref>[^/]+)(?:/(?P<stream>stdout|stderr)(?:\?offset=(?P<offset>\d{1,18}))?)?\Z"
+)
 
 
 def place_of(uri: str) -> Place:
@@ -70,7 +85,8 @@ def place_of(uri: str) -> Place:
     if found["scheme"] == "session":
         return Place(Kind.SESSION, found["ref"])
     if found["stream"]:
-        return Place(Kind.OUTPUT, found["ref"], _STREAMS[found["stream"]])
+        offset = None if found["offset"] is None else int(found["offset"])
+        return Place(Kind.OUTPUT, found["ref"], _STREAMS[found["stream"]], offset)
     return Place(Kind.JOB, found["ref"])
 
 
@@ -112,7 +128,7 @@ async def read(jobs: Jobs, own: Own, uri: str) -> tuple[str, str]:
     """The kind and the text of a resource. Raises BadRequest, JobNotFound or SessionNotFound."""
     named = place_of(uri)
     if named.kind is Kind.OUTPUT:
-        return _TEXT, await _tail(jobs, await own.job(named.ref), named.stream)
+        return _TEXT, await _output(jobs, await own.job(named.ref), named.stream, named.offset)
     return _JSON, json.dumps(await _data(jobs, own, named))
 
 
@@ -130,7 +146,35 @@ async def _data(jobs: Jobs, own: Own, named: Place) -> object:
             return job_to_json(await own.job(named.ref))
 
 
-async def _tail(jobs: Jobs, job: Job, stream: Stream) -> str:
-    size = (await jobs.read(job.id, stream=stream, limit=1)).size
-    found = await jobs.read(job.id, stream=stream, offset=max(size - TAIL_BYTES, 0), limit=TAIL_BYTES)
-    return found.data.decode("utf-8", "replace")
+async def _output(jobs: Jobs, job: Job, stream: Stream, offset: int | None) -> str:
+    """Return a page of output, and before and after it the bytes that it leaves out with the resource that has them."""
+    first = offset
+    if first is None:
+        first = max((await jobs.read(job.id, stream=stream, limit=1)).size - PAGE_BYTES, 0)
+    found = await jobs.read(job.id, stream=stream, offset=first, limit=PAGE_BYTES)
+    data, start = found.data, found.offset
+    # Characters are whole: a page ends before one that the next page has, and begins after one that is cut.
+    if start > 0:
+        data = data.lstrip(_WITHIN) if data[:4].lstrip(_WITHIN) else data
+        start += len(found.data) - len(data)
+    if found.next < found.size:
+        data = data[: len(data) - _cut(data)]
+    end = start + len(data)
+    uri = f"job://{job.id}/{'stdout' if stream is Stream.OUT else 'stderr'}"
+    text = data.decode("utf-8", "replace")
+    if offset is None and start > found.head:
+        text = f"[bytes {found.head} to {start} left out: read {uri}?offset={found.head}]\n{text}"
+    if found.head > (asked := offset or 0):
+        text = f"[bytes {asked} to {found.head} are no longer kept]\n{text}"
+    if end < found.size:
+        text += f"\n[bytes {end} to {found.size} left out: read {uri}?offset={end}]\n"
+    return text
+
+
+def _cut(data: bytes) -> int:
+    """Return how many bytes at the end belong to a character that goes on."""
+    for back in range(1, min(len(data), 4)):
+        if data[-back] & 0xC0 != 0x80:
+            length = 4 if data[-back] >= 0xF0 else 3 if data[-back] >= 0xE0 else 2 if data[-back] >= 0xC0 else 1
+            return back if length > back else 0
+    return 0
