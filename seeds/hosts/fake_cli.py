@@ -53,6 +53,8 @@ def session_of(args: list[str]) -> str:
     for flag in ("--resume", "--session-id", "-r"):
         if flag in args:
             return args[args.index(flag) + 1]
+    if "resume" in args and "--last" not in args:
+        return args[-2]
     return str(uuid.uuid4())
 
 
