@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 
 from seeds.gateway import CLIS, argv_of, calls, job_of, llm, over
 from seeds.registry import check
@@ -167,9 +168,18 @@ def warnings(found: Json) -> list[Json]:
     return [one for one in every if isinstance(one, dict) and one.get("code") == "cache_ttl_expiring_soon"]
 
 
-@check(241)
+@check(241, seconds=400)
 def expiring(t: Trial) -> None:
     """warn_on_ttl_expiry warns with less than 30 s left; Claude only, after cache writes only, sync and async; off by default."""
+    began = time.monotonic()
+    theirs = t.other("theirs")
+    file = theirs.root / "user" / ".llm-cli-gateway" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("[cache_awareness]\nwarn_on_ttl_expiry = true\n")
+    old = llm(theirs)
+    real = ask(old, "claude", {"task": "a [[ccreate=500]]"})
+    early = ask(old, "claude", {"task": "b"}, sessionId=real["sessionId"])
+    t.equal(warnings(early), [], "the gateway's own file, with 5 minutes left")
     t.settings(f"{ENABLED}[llm.cache]\nwarn_on_ttl_expiry = true\nanthropic_ttl = '20s'\n")
     c = llm(t)
     first = ask(c, "claude", {"task": "a [[ccreate=500]]"})
@@ -192,16 +202,21 @@ def expiring(t: Trial) -> None:
         d = llm(other)
         one = ask(d, "claude", {"task": "a [[ccreate=500]]"})
         t.equal(warnings(ask(d, "claude", {"task": "b"}, sessionId=one["sessionId"])), [], f"{name}: warnings")
-    theirs = t.other("theirs")
-    folder = theirs.root / "user" / ".llm-cli-gateway"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text("[cache_awareness]\nwarn_on_ttl_expiry = true\nanthropic_ttl_seconds = 3600\n")
-    d = llm(theirs)
+    hour = t.other("hour")
+    file = hour.root / "user" / ".llm-cli-gateway" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("[cache_awareness]\nwarn_on_ttl_expiry = true\nanthropic_ttl_seconds = 3600\n")
+    d = llm(hour)
     one = ask(d, "claude", {"task": "a [[ccreate=500]]"})
     features = state(d, "global").get("enabledFeatures", [])
-    t.claim(any("ttl" in str(feature) for feature in features), f"the gateway's own file is read: {features}")
+    t.claim(
+        any("ttl" in str(feature) for feature in features), f"with the gateway's own file: enabledFeatures {features}"
+    )
     left = state(d, f"session/{one['sessionId']}")["ttlRemainingMs"]
     t.claim(3_500_000 < left <= 3_600_000, f"anthropic_ttl_seconds = 3600: {left} ms left")
+    t.rest(max(0.0, 281 - (time.monotonic() - began)))
+    found = warnings(ask(old, "claude", {"task": "c"}, sessionId=real["sessionId"]))
+    t.claim(len(found) == 1 and 0 < found[0]["ttlRemainingMs"] < 30_000, f"nearly 5 minutes later: {brief(found, 160)}")
 
 
 @check(242)
