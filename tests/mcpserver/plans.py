@@ -122,9 +122,11 @@ def filled(arguments: Json, kept: Json) -> Json:
     return {key: one(value) for key, value in arguments.items()}
 
 
-def check(call: Json, text: str, data: Json, kept: Json) -> None:
-    """Whether an answer is what it must be; what later calls use is kept."""
-    assert call.get("says", "") in text
+def check(call: Json, text: str, data: Json | None, kept: Json) -> None:
+    """Check that an answer is what it must be, and keep what later calls use. Output is in the text or in the data; the text alone is JSON."""
+    assert call.get("says", "") in (text if data is None else f"{text} {data}")
+    if data is None and ("holds" in call or "keep" in call):
+        data = json.loads(text)
     for path, value in call.get("holds", {}).items():
         assert _at(data, path) == value, (call, data)
     kept |= {name: _at(data, path) for name, path in call.get("keep", {}).items()}

@@ -25,5 +25,4 @@ async def test_the_python_client_uses_every_tool(jobs_here: Jobs, tmp_path: Path
         for call in plans.CALLS[toolset]:
             answer = await ai.ask(call["tool"], **plans.filled(call["arguments"], kept))
             assert bool(answer.is_error) == bool(call.get("refused")), text_of(answer)
-            assert answer.structured_content is not None
             plans.check(call, text_of(answer), answer.structured_content, kept)

@@ -52,8 +52,8 @@ async def test_109_what_ignores_the_request_to_end_is_killed_after_two_seconds(a
 
 
 async def test_tools_of_the_configuration_take_their_parameters_as_text_and_never_as_code(ai: Agent) -> None:
-    assert await ai.text("greet", who="$(id); world") == "hello $(id); world, gladly"
-    assert await ai.text("greet", who="ann", mood="twice") == "hello ann, twice"
+    assert (await ai.data("greet", who="$(id); world"))["result"] == "hello $(id); world, gladly\n"
+    assert (await ai.data("greet", who="ann", mood="twice"))["result"] == "hello ann, twice\n"
     assert await ai.refusal("greet") == ("bad_request", "the call needs 'who'")
 
 

@@ -1,5 +1,6 @@
 """The stateful tools of the toolset `handles` alone, by the numbers of the checklist."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,13 @@ from tests.support.gates import Gate
 
 from bide.api import Jobs
 from bide.mcpserver.server import Door
+
+
+@pytest.fixture
+async def reader(jobs_here: Jobs, tmp_path: Path) -> AsyncIterator[Agent]:
+    """A client of unknown name, whose output is in the text."""
+    async with agent(jobs_here, tmp_path, owner="reader", tools=("handles",), output=None) as one:
+        yield one
 
 
 @pytest.fixture
@@ -166,15 +174,16 @@ async def test_106_an_abort_ends_it_and_gives_what_it_wrote(ai: Agent) -> None:
     assert await ai.data("shell", action="abort", id="long") == data
 
 
-async def test_107_a_call_without_an_action_runs_to_completion_and_leaves_no_handle(ai: Agent) -> None:
-    answer = await ai.ask("shell", command="echo one; echo two >&2")
-    assert (text_of(answer), answer.is_error) == ("one\ntwo", False)
-    assert answer.structured_content == {"state": "stopped", "result": "one\n", "stderr": "two\n"}
-    answer = await ai.ask("python", code="import sys; print('out'); sys.exit('bad')")
-    assert (text_of(answer), answer.is_error) == ("Process exited with code 1\nout\nbad", True)
+async def test_107_a_call_without_an_action_runs_to_completion_and_leaves_no_handle(ai: Agent, reader: Agent) -> None:
+    good, bad = "echo one; echo two >&2", "import sys; print('out'); sys.exit('bad')"
+    assert await ai.data("shell", command=good) == {"state": "stopped", "result": "one\n", "stderr": "two\n"}
+    assert await reader.text("shell", command=good) == "one\ntwo"
+    answer = await ai.ask("python", code=bad)
     assert answer.structured_content is not None
     assert answer.structured_content["error"]["trace"] == ["bad\n"]
-    assert await ai.text("shell", command="true") == "(no output)"
+    answer = await reader.ask("python", code=bad)
+    assert (text_of(answer), answer.is_error) == ("Process exited with code 1\nout\nbad", True)
+    assert await reader.text("shell", command="true") == "(no output)"
     for given in ({"id": "x", "command": "true"}, {"input": "y"}):
         _, sentence = await ai.refusal("shell", **given)
         assert sentence.startswith(f"{next(iter(given))!r} goes with an 'action': spawn, fetch, apply, abort; ")
@@ -254,11 +263,28 @@ async def test_260_a_forgotten_handle_says_that_it_was_forgotten(ai: Agent, jobs
     assert sentence.startswith(f"Handle `{job.id}` was forgotten at ")
 
 
-async def test_a_budget_bounds_what_a_handle_shows(ai: Agent) -> None:
+async def test_146_an_answer_has_its_output_once_in_the_text_or_in_the_data(ai: Agent, reader: Agent) -> None:
+    command = "seq 200000; echo oh >&2; exit 3"
+    for one in (ai, reader):
+        await spawn(one, "shell", "big", command=command)
+        for tool, given in (
+            ("await", {"all": ["big"]}),
+            ("shell", {"action": "fetch", "id": "big"}),
+            ("shell", {"command": command}),
+        ):
+            answer = await one.ask(tool, **given)
+            text, data = text_of(answer), json.dumps(answer.structured_content)
+            for output in ("199999", "oh"):
+                assert (output in text, output in data) == (one is reader, one is ai)
+            assert "Process exited with code 3" in text
+            assert len(text) + len(data) < 300_000
+
+
+async def test_a_budget_bounds_what_a_handle_shows(reader: Agent) -> None:
     command = "seq 50000; echo 'error: no such user'; seq 50000; exit 3"
-    await ai.ask("shell", action="spawn", id="big", command=command)
+    await reader.ask("shell", action="spawn", id="big", command=command)
     for tool, given in (("await", {"all": ["big"]}), ("shell", {"action": "fetch", "id": "big"})):
-        said = text_of(await ai.ask(tool, **given, budget=300))
+        said = text_of(await reader.ask(tool, **given, budget=300))
         assert len(said) < 2400
         assert "error: no such user" in said
         assert "50000" in said

@@ -128,16 +128,18 @@ class Answer(Struct, frozen=True):
     brief: str | None = None
     """The text for clients to whom the data carries the output; with it, the answer is fitted to each client."""
     facts: Json | None = None
-    """The data for clients to whom the text carries the output."""
+    """The data for clients to whom the text carries the output; `None` with a `brief` if they get the text alone."""
 
 
 def fitted(answer: Answer, display: Display, *, ours: bool) -> Answer:
     """Return the answer with its output where this client's model finds it, and nowhere else; `ours`: of bide's own tools."""
     if display is Display.ALONE:
         return replace(answer, bare=ours or answer.brief is not None)
-    if answer.brief is None or answer.facts is None:
+    if answer.brief is None:
         return answer
-    return replace(answer, data=answer.facts) if display is Display.TEXT else replace(answer, text=answer.brief)
+    if display is Display.DATA:
+        return replace(answer, text=answer.brief)
+    return replace(answer, bare=True) if answer.facts is None else replace(answer, data=answer.facts)
 
 
 def sendable(answer: Answer) -> Answer:

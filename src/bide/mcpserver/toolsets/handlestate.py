@@ -11,10 +11,27 @@ from bide.model.handles import refusal
 from bide.model.schema import Json
 
 
-def answer(data: Json) -> Answer:
-    """Return an answer whose text is its data."""
+_OUTPUT = ("result", "content", "stderr")
+"""The fields of a handle that have what a job wrote."""
+
+
+def answer(data: Json, text: str | None = None, *, is_error: bool = False) -> Answer:
+    """Return an answer whose text is its data, or another text with the same output; where there is output, only one of them is sent with it."""
     shown = fitted_data(data)
-    return Answer(as_json(shown), shown)
+    bare = _without_output(shown)
+    brief = None if text is None and bare == shown else as_json(bare)
+    return Answer(as_json(shown) if text is None else text, shown, is_error, brief=brief)
+
+
+def _without_output(data: Json) -> Json:
+    """Return an answer's data without what jobs wrote. The `result` of a failed handle is the message of its error, and stays."""
+    error: Json | None = data.get("error")
+    said = {key: one for key, one in data.items() if key not in _OUTPUT or (key == "result" and error is not None)}
+    if error is not None:
+        said["error"] = {**error, "trace": []}
+    if "completed" in said:
+        said["completed"] = [_without_output(row) for row in said["completed"]]
+    return said
 
 
 def refuse(error: BideError) -> Answer:

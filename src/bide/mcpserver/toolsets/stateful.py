@@ -94,7 +94,7 @@ class Stateful:
         error: Json | None = data.get("error")
         parts = [data["result"], data.get("content", ""), *(error["trace"] if error else [data.get("stderr", "")])]
         said = "\n".join(part.rstrip("\n") for part in parts if part) or "(no output)"
-        return Answer(said, data, is_error=error is not None)
+        return answer(data, said, is_error=error is not None)
 
     async def _start(self, call: Call, given: Json, name: str | None) -> Job:
         request = replace(
