@@ -1,5 +1,6 @@
 """What a client does with every tool of every toolset, and what must hold then."""
 
+import json
 from typing import Any, cast
 
 from bide.mcpserver import spelling, toolsets

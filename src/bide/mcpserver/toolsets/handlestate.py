@@ -10,7 +10,6 @@ from bide.model.fitting import as_json, fitted_data
 from bide.model.handles import refusal
 from bide.model.schema import Json
 
-
 _OUTPUT = ("result", "content", "stderr")
 """The fields of a handle that have what a job wrote."""
 
