@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
@@ -20,8 +20,13 @@ from bide.model.outboxsettings import OutboxSettings, SinkSettings
 from bide.model.question import Policy as QuestionPolicy
 from bide.model.questionsettings import ASKED, QuestionSettings
 
+if TYPE_CHECKING:
+    from bide.model.spawning import AgentToolSettings
+
 MIB = 1024 * 1024
 FILE = "config.toml"
+CONVERSATION = "conversation"
+"""The section of a file that has the tools of a program that embeds bide."""
 LONGEST = timedelta(days=36_500)
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 
@@ -125,14 +130,42 @@ def load(home: str) -> Settings:
 
 
 def check(found: Mapping[str, Any], path: str) -> Settings:
-    """The settings that a file says. Raises BadSettings, with the path of the file."""
-    settings = filled(Settings(), found, path, "")
+    """The settings that a file says. Raises BadSettings, with the path of the file.
+
+    The tools of a program that embeds bide may be in it as well: they are checked, and left to that program.
+    """
+    own = {key: one for key, one in found.items() if key != CONVERSATION}
+    if len(own) < len(found):
+        agent_tools(found, path)
+    settings = filled(Settings(), own, path, "")
     builtin = HandlesSettings().builtin
     if not set(settings.mcp.handles.builtin) <= set(builtin):
         raise BadSettings(path=path, detail=f"'mcp.handles.builtin' lists some of {', '.join(builtin)}")
     if not set(settings.questions.ask) <= set(ASKED):
         raise BadSettings(path=path, detail=f"'questions.ask' lists some of {', '.join(ASKED)}")
     return settings
+
+
+def agent_tools(found: Mapping[str, Any], path: str) -> dict[str, AgentToolSettings]:
+    """Return the tools of a parsed file, `[conversation.tools.NAME]`. Raises BadSettings, which names the key.
+
+    One that has the section `spawn` alone has no command: it says how a tool of the program may be spawned.
+    """
+    from bide.model.spawning import AgentToolSettings, check_spawn  # noqa: PLC0415 - most homes have no such tools
+
+    tools: dict[str, AgentToolSettings] = {}
+    for name, row in _sections(_sections(found, CONVERSATION, path), "tools", path, f"{CONVERSATION}.").items():
+        where = f"{CONVERSATION}.tools.{name}"
+        said = _checked(_table(row), path, where, f"a section, written [{where}]")
+        tools[name] = settings = filled(AgentToolSettings(), said, path, f"{where}.")
+        wrong = check_spawn(settings.spawn) or (None if set(said) == {"spawn"} else check_tool(name, settings))
+        if wrong is not None:
+            raise BadSettings(path=path, detail=f"{where!r} {wrong}")
+    return tools
+
+
+def _sections(found: Mapping[str, Any], key: str, path: str, within: str = "") -> dict[str, Any]:
+    return _checked(_table(found.get(key, {})), path, f"{within}{key}", f"a section, written [{within}{key}]")
 
 
 def read(home: str) -> dict[str, Any] | None:

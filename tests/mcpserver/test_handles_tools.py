@@ -10,7 +10,7 @@ from tests.mcpserver.handling import SETTINGS, content, settings, spawn, stopped
 
 from bide import BideError
 from bide.api import Jobs
-from bide.settings import check
+from bide.settings import Settings, check
 
 
 @pytest.fixture
@@ -96,7 +96,26 @@ async def test_bad_input_names_the_field_and_the_fix_in_the_shape_of_an_error(
     assert text_of(answer).startswith(sentence)
 
 
-def test_131_the_tables_of_the_document_are_refused_in_a_home_with_where_they_belong() -> None:
+def test_131_the_sections_of_a_program_in_the_settings_of_a_home_are_checked_and_left_to_it() -> None:
+    said = {"conversation": {"tools": {"check": {"spawn": {"stateful": True}}, "make": {"command": "make"}}}}
+    assert check(said, "config.toml") == Settings()
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"tools": {"x": {"spawn": {"statful": True}}}}, "did you mean conversation.tools.x.spawn.stateful"),
+        (
+            {"tools": {"x": {"spawn": {"lifecycle": {"on_turn_end": "go"}}}}},
+            "'conversation.tools.x' lifecycle.on_turn_end must",
+        ),
+        ({"tools": {"x": {"description": "y"}}}, "'conversation.tools.x' needs a command"),
+        ({"tools": {"x": 3}}, "'conversation.tools.x' must be a section, written [conversation.tools.x]"),
+        ({"tools": 3}, "'conversation.tools' must be a section"),
+        (3, "'conversation' must be a section"),
+    ],
+)
+def test_131_a_wrong_section_of_a_program_is_refused_by_its_key(said: object, sentence: str) -> None:
     with pytest.raises(BideError) as refused:
-        check({"conversation": {"tools": {"check": {"spawn": {"stateful": True}}}}}, "config.toml")
-    assert "tools of the toolset handles are mcp.handles.tools.NAME here" in str(refused.value)
+        check({"conversation": said}, "config.toml")
+    assert sentence in str(refused.value)

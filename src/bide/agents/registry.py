@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
 from msgspec.structs import replace
 
@@ -12,10 +12,10 @@ from bide.agents.tool import Tool
 from bide.agents.turnend import Inquire
 from bide.model.errors import BadRequest, BadSettings
 from bide.model.handles import AWAIT, guidance
-from bide.model.handletools import ToolSettings, check_tool
+from bide.model.handletools import ToolSettings
 from bide.model.schema import Json
-from bide.model.spawning import AgentToolSettings, Spawn, check_spawn
-from bide.settings import filled
+from bide.model.spawning import Spawn
+from bide.settings import agent_tools
 
 Function = Callable[..., object]
 F = TypeVar("F", bound=Callable[..., object])
@@ -114,19 +114,15 @@ class Tools:
 
         What the file says of a tool that is there already, without a command, is how that may be spawned.
         """
-        rows = found.get("conversation", {}).get("tools", {})
-        for name, said in cast("dict[str, dict[str, Any]]", rows).items():
-            where = f"conversation.tools.{name}"
-            settings = filled(AgentToolSettings(), said, path, f"{where}.")
-            known = self.get(name)
-            if known is not None and set(said) == {"spawn"} and check_spawn(settings.spawn) is None:
-                self._tools[name] = replace(known, spawn=settings.spawn)
+        for name, settings in agent_tools(found, path).items():
+            if settings.command:
+                self.add(Tool(name, settings.description, settings, spawn=settings.spawn))
                 continue
-            wrong = check_tool(name, settings) or check_spawn(settings.spawn)
-            if wrong is not None:
-                only = "; or add the tool itself before this file is read" if set(said) == {"spawn"} else ""
-                raise BadSettings(path=path, detail=f"{where!r} {wrong}{only}")
-            self.add(Tool(name, settings.description, settings, spawn=settings.spawn))
+            known = self.get(name)
+            if known is None:
+                detail = f"'conversation.tools.{name}' needs a command; or add the tool itself before this file is read"
+                raise BadSettings(path=path, detail=detail)
+            self._tools[name] = replace(known, spawn=settings.spawn)
 
     @property
     def instructions(self) -> str:

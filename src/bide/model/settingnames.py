@@ -14,19 +14,12 @@ _HERE = {
     "bash.autoBackground.thresholdMs": "mcp.job.auto_background_after (a time such as '60s')",
 }
 
-_EMBEDDED = (
-    "tools of the toolset handles are mcp.handles.tools.NAME here, and how a tool may be spawned is read by programs that embed bide: "
-    "bide.agents.Tools.configured"
-)
-
 
 def unknown(name: str, value: object, known: Sequence[str]) -> str:
     """Return the sentence on a setting that is not there, with the name it has here or the one that is most like it."""
     for one in _paths(name, value):
         if one in _HERE:
             return f"there is no setting {one!r}; here it is {_HERE[one]}"
-    if name == "conversation":
-        return f"there is no setting {name!r}; {_EMBEDDED}"
     near = get_close_matches(name, known, n=1)
     last = [one.rpartition(".")[2] for one in known]
     hint = f"did you mean {near[0]}" if near else f"known are {', '.join(last)}"
