@@ -54,9 +54,23 @@ def test_a_stop_leaves_jobs_running_and_says_how_many(alone: Shell, tmp_path: Pa
 
 def test_a_stop_can_kill(alone: Shell) -> None:
     job = alone.background("sleep 60")
-    assert alone.json("daemon", "stop", "--kill") == {"stopped": True, "running": 1, "killed": True, "unverified": []}
+    found: dict[str, object] = {"stopped": True, "running": 1, "killed": True, "unverified": [], "undelivered": {}}
+    assert alone.json("daemon", "stop", "--kill") == found
     assert processes.of_folder(alone.home) == {}
     assert alone.json("show", job)["reason"] == "killed"
+
+
+def test_055_a_stop_that_kills_says_what_was_not_delivered(alone: Shell) -> None:
+    alone.home.mkdir(mode=0o700)
+    (alone.home / "config.toml").write_text("[outbox.sinks.one]\nwebhook = 'http://127.0.0.1:1/nobody'\nall = true\n")
+    failed = alone.background("exit 3")
+    assert alone("wait", failed).returncode == 3
+    alone.background("sleep 60")
+    said = alone.out("daemon", "stop", "--kill").splitlines()
+    assert said == [
+        "stopped; 1 job killed",
+        "2 notices to sink:one not delivered in time; the next daemon delivers them",
+    ]
 
 
 @pytest.mark.root

@@ -166,7 +166,7 @@ async def test_the_stop_route_says_how_many_run_on(home: Path, gate: Gate) -> No
         for _ in range(3):
             await jobs.run(gate.wait, background=True)
         with closing(Http(home)) as http:
-            assert http.ask("POST", "/v1/daemon/stop", {}) == (200, {"running": 3, "unverified": []})
+            assert http.ask("POST", "/v1/daemon/stop", {}) == (200, {"running": 3, "unverified": [], "undelivered": {}})
         await eventually(lambda: not processes.daemons(home))
         assert len(processes.keepers(home)) == 3
 
@@ -179,7 +179,7 @@ async def test_the_stop_route_ends_the_jobs_if_asked(home: Path) -> None:
         await jobs.wait([job], until=Until(log="up"), timeout=LONG)
         with closing(Http(home)) as http:
             answer = await anyio.to_thread.run_sync(http.ask, "POST", "/v1/daemon/stop", {"kill": True})
-        assert answer == (200, {"running": 1, "unverified": []})
+        assert answer == (200, {"running": 1, "unverified": [], "undelivered": {}})
         await eventually(lambda: not processes.of_folder(home))
         end = (await end_of(jobs, job)).end
         assert (end.reason, end.by) == (Reason.KILLED, "daemon stop --kill")

@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 import pytest
 from tests.support import homes
+from tests.support.patience import end_of
 
 from bide.api import Jobs
 from bide.model.errors import BadSettings
@@ -109,6 +110,26 @@ async def test_41_a_webhook_that_refuses_is_tried_again_and_42_one_that_accepted
         assert [one["job"] for one in receiver.bodies[2]["notices"]] != [job]
         (outlook,) = [one for one in await jobs.outbox.list() if one.consumer == "sink:one"]
         assert outlook.due == 0
+
+
+async def test_055_a_drain_waits_until_every_sink_has_accepted(home: Path, receiver: Receiver) -> None:
+    receiver.statuses = [500]
+    async with with_sink(home, f"webhook = '{receiver.url}'\nall = true") as jobs:
+        job = (await jobs.run("exit 1", background=True)).job.id
+        await end_of(jobs, job)
+        assert isinstance(jobs, LocalJobs)
+        assert await jobs.outbox.drain(20) == {"sink:one": 0}
+        assert [body["notices"][0]["job"] for body in receiver.bodies] == [job, job]
+
+
+async def test_055_a_drain_ends_in_time_and_says_what_is_left(home: Path) -> None:
+    async with with_sink(home, "webhook = 'http://127.0.0.1:1/nobody'\nall = true") as jobs:
+        for _ in range(2):
+            await end_of(jobs, (await jobs.run("exit 1", background=True)).job.id)
+        began = anyio.current_time()
+        assert isinstance(jobs, LocalJobs)
+        assert await jobs.outbox.drain(1) == {"sink:one": 2}
+        assert 0.9 < anyio.current_time() - began < 3
 
 
 async def test_48_while_a_sink_fails_the_outlook_says_when_it_is_tried_again(home: Path) -> None:

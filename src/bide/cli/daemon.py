@@ -25,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket
     from argparse import Namespace
+    from collections.abc import Iterator
 
     from bide.cli.parser import Parser
     from bide.client.blocking import Link
@@ -129,16 +130,20 @@ def _start(args: "Namespace", link: "Link") -> int:
 
 @to_the_end
 def _stop(args: "Namespace", link: "Link") -> int:
-    left: list[Json] = []
-    stopped = stop(link, kill=args.kill, left=left)
+    said: Json = {}
+    stopped = stop(link, kill=args.kill, said=said)
+    left, undelivered = said.get("unverified", []), said.get("undelivered", {})
     if args.json:
-        print_json({"stopped": stopped is not None, "running": stopped, "killed": args.kill, "unverified": left})
+        found = {"stopped": stopped is not None, "running": stopped, "killed": args.kill}
+        print_json({**found, "unverified": left, "undelivered": undelivered})
     elif stopped is None:
         print(f"no daemon runs for {link.home}")
     else:
         print(f"stopped; {_fate(stopped, killed=args.kill)}")
         for one in left:
             print(f"{one['job']} still has {processes(one['survivors']) or 'processes'}")
+        for line in _deliveries(undelivered):
+            print(line)
     return SURVIVED if left else 0
 
 
@@ -150,14 +155,24 @@ def _fate(running: int, *, killed: bool) -> str:
     return f"{_jobs(running)} {'goes' if running == 1 else 'go'} on, and the next daemon takes {'it' if running == 1 else 'them'} up"
 
 
+def _deliveries(undelivered: "Json") -> "Iterator[str]":
+    """Say what became of the notices to sinks."""
+    if undelivered and not any(undelivered.values()):
+        yield "every notice was delivered"
+    for sink, count in undelivered.items():
+        if count:
+            notices, them = ("1 notice", "it") if count == 1 else (f"{count} notices", "them")
+            yield f"{notices} to {sink} not delivered in time; the next daemon delivers {them}"
+
+
 def _jobs(count: int) -> str:
     return f"{count} job{'' if count == 1 else 's'}"
 
 
-def stop(link: "Link", *, kill: bool, left: "list[Json] | None" = None) -> int | None:
+def stop(link: "Link", *, kill: bool, said: "Json | None" = None) -> int | None:
     """Stop the daemon and return when its process is gone: how many jobs were running, or None if there was no daemon.
 
-    To kill jobs that run without a daemon, one is started first. Killed jobs of which something survives are added to `left`.
+    To kill jobs that run without a daemon, one is started first. What the daemon answers is added to `said`.
     """
     found = info(link)
     if found is None:
@@ -171,9 +186,8 @@ def stop(link: "Link", *, kill: bool, left: "list[Json] | None" = None) -> int |
         while not exchange.receive():
             pass
         exchange.close()
-        answer = exchange.answer.json()
-        if left is not None:
-            left += answer.get("unverified", ())
+        if said is not None:
+            said.update(exchange.answer.json())
     except Gone:
         pass
     _await_end(link, process, found["pid"])

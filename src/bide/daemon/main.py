@@ -35,7 +35,7 @@ from bide.runtime.local import LocalJobs, open_jobs
 from bide.runtime.notes import SOCKET as NOTES_SOCKET
 from bide.version import VERSION
 from bide.web.http import App, serving
-from bide.web.routes import Routes
+from bide.web.routes import EndedJobs, Routes
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,8 @@ _BACKLOG = 512
 _LIMITS = Limits(most=10_000, asks_within=30)
 """Only our own user can connect, whose requests may be large and whose programs may keep connections."""
 _PATIENCE = 30.0
+_DRAIN_SECONDS = 3.0
+"""How long sinks have to accept the ends of jobs that end with the daemon."""
 _GC_EVERY = 20_000
 _LOOK_AGAIN = 0.02
 _MMAP_THRESHOLD = -3
@@ -285,8 +287,8 @@ async def _active(jobs: LocalJobs) -> AsyncIterator[str]:
                 break
 
 
-async def _kill_all(jobs: LocalJobs) -> list[Killed]:
-    """Kill every active job; return the answers for those of which something is left."""
+async def _kill_all(jobs: LocalJobs) -> EndedJobs:
+    """Kill every active job and have the sinks told; return those of which something is left, and what sinks were not told."""
     jobs.core.queue.close()
     left: list[Killed] = []
 
@@ -303,4 +305,4 @@ async def _kill_all(jobs: LocalJobs) -> list[Killed]:
     async with anyio.create_task_group() as group:
         for job in ids:
             group.start_soon(kill, job)
-    return left
+    return EndedJobs(left, await jobs.outbox.drain(_DRAIN_SECONDS))

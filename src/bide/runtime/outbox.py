@@ -30,6 +30,8 @@ LIMIT = 250
 ROOM = 4000
 """How many characters of output one message has at most."""
 _LOOK_AT = 2000
+_LATEST_RETRY = timedelta(days=1)
+"""No try is put off for longer."""
 _ACT = re.compile(r"[A-Za-z][\w .()]{0,99}", re.ASCII)
 """No act can pose as more than one line of ours."""
 
@@ -219,6 +221,22 @@ class LocalOutbox:
             replace(found.get(name, Outlook(name)), owner=others.get(name, name), delivering=name in self.delivering)
             for name in names
         )
+
+    async def drain(self, seconds: float) -> dict[str, int]:
+        """Wait until every sink has accepted what it is to be told, so long at most; return how many notices each still lacks."""
+        end = time.monotonic() + seconds
+        while True:
+            with heard([self.core.keeping.events]) as alarm:
+                await self.written()
+                lacking = {sink: len(self._undelivered(sink)) for sink in self.consumers.sinks}
+                left = end - time.monotonic()
+                if left <= 0 or not any(lacking.values()):
+                    return lacking
+                await alarm.wait(left)
+
+    def _undelivered(self, sink: str) -> Sequence[object]:
+        """Return what a sink is to be told, also what it has in hand and what waits for another try."""
+        return self.fitting(sink, self.core.store.outbox.due(sink, now() + _LATEST_RETRY, _LOOK_AT))
 
     @with_sound_store
     async def subscribe(self, consumer: str, *, owner: str | None = None) -> None:

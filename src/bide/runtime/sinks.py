@@ -108,6 +108,7 @@ class _Sink:
         if not why:
             self._failing = False
             await self._core.hub.settled(self._core.store.outbox.settle_carrier(carrier))
+            self._core.keeping.events.ring()  # for who waits until nothing is left to deliver
             return
         if not self._failing:
             log.warning("%s did not accept a message, and is tried again: %s", self._consumer, why)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import anyio
 from msgspec.structs import replace
@@ -97,6 +98,15 @@ _JSON_SIZE = 12
 Handler = Callable[["Routes", HttpRequest, Reply, str], Coroutine[Any, Any, None]]
 
 
+class EndedJobs(NamedTuple):
+    """What became of the jobs and notices of a home that is ended."""
+
+    left: Sequence[Killed] = ()
+    """Killed jobs of which something survives."""
+    undelivered: Mapping[str, int] = MappingProxyType({})
+    """How many notices each sink did not accept."""
+
+
 class Routes:
     """Answers requests with the verbs of one Jobs."""
 
@@ -107,11 +117,11 @@ class Routes:
         *,
         info: Callable[[], dict[str, Any]],
         limits: Callable[[], dict[str, str]],
-        end_jobs: Callable[[], Awaitable[list[Killed]]],
+        end_jobs: Callable[[], Awaitable[EndedJobs]],
         stop: Callable[[], None],
         web: Callable[[], Awaitable[str]],
     ) -> None:
-        """`info` describes the daemon, `limits` what enforces limits, `end_jobs` kills what it keeps and returns those of which something is left, `stop` lets it end, `web` gives an address."""
+        """`info` describes the daemon, `limits` what enforces limits, `end_jobs` kills what it keeps, `stop` lets it end, `web` gives an address."""
         self.jobs = jobs
         self.upkeep = upkeep
         self.info = info
@@ -291,9 +301,9 @@ class Routes:
     async def on_stop(self, request: HttpRequest, reply: Reply, _: str) -> None:
         body = fields.given(request.json(), {"kill": fields.is_flag}, "'stop'")
         running = self.info()["running"]
-        left = await self.end_jobs() if body.get("kill") else []
-        unverified = [{"job": one.job.id, "survivors": descendants_to_json(one.survivors)} for one in left]
-        await reply.json({"running": running, "unverified": unverified})
+        ended = await self.end_jobs() if body.get("kill") else EndedJobs()
+        unverified = [{"job": one.job.id, "survivors": descendants_to_json(one.survivors)} for one in ended.left]
+        await reply.json({"running": running, "unverified": unverified, "undelivered": {**ended.undelivered}})
         self.stop()
 
 
