@@ -22,6 +22,7 @@ from bide.mcpserver.instructions import instructions
 from bide.mcpserver.prompts import PROMPTS
 from bide.model import toolcalls
 from bide.model.question import Form, Question
+from bide.settings import check
 
 MADE = toolsets.made()
 TOOLS = {name: [tool.name for tool in tools] for name, tools in MADE.items()}
@@ -202,6 +203,26 @@ async def test_265_the_answer_about_what_goes_on_and_the_news_of_it_name_its_own
                 said.append(texts(await idle(ai, names[0])))
                 await anyio.sleep(0.05)
     assert {tool for text in said for tool in strange(text, names)} == set()
+
+
+async def test_265_instructions_name_the_stateful_tools_that_the_home_has(jobs_here: Jobs, tmp_path: Path) -> None:
+    mine = {"check": {"command": "true"}, "run": {"command": "true"}}
+
+    async def said(*names: str, **given: Any) -> str:
+        settings = check({"mcp": {"handles": given}}, "config.toml")
+        async with agent(jobs_here, tmp_path, tools=names, settings=settings) as ai:
+            return ai.client.instructions or ""
+
+    assert "Spawn with shell, python or terminal (action spawn)" in await said("handles")
+    text = await said("handles", builtin=["terminal"], tools=mine)
+    assert "Spawn with terminal, check or run (action spawn)" in text
+    assert "apply gives it input" in text
+    text = await said("core", "handles", builtin=[], tools=mine)
+    assert "Spawn with check (action spawn)" in text  # this home's run is the core's
+    assert "fetch shows how one is, abort ends it. Never" in text
+    only = await said("handles", builtin=[], tools={"fire": {"command": "true", "actions": ["spawn"]}})
+    assert "while it waits). Never poll" in only
+    assert await said("handles", builtin=[]) == instructions([])
 
 
 async def test_265_a_client_without_a_handshake_reads_its_instructions_too(jobs_here: Jobs, tmp_path: Path) -> None:

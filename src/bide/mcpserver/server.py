@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -30,7 +30,7 @@ from bide.mcpserver.protocol.tasks import TaskMethods
 from bide.mcpserver.scope import Arrivals, Own
 from bide.mcpserver.shown import Memories, Showing
 from bide.mcpserver.tasks import Tasks
-from bide.mcpserver.tool import Answer, Call, Caller, InputNeeded, Tool, caller_of, fitted, renamed
+from bide.mcpserver.tool import Answer, Call, Caller, InputNeeded, Tool, caller_of, fitted, renamed, stateful_actions
 from bide.model import arguments
 from bide.model.errors import BadRequest, BideError, InternalError
 from bide.model.schema import Json
@@ -107,7 +107,15 @@ class Door:
         if ctx.method not in ("initialize", "server/discover"):
             return answer
         background = any(tool.name == "job" and tool.listed for tool in self._toolsets["job"])
-        return {**answer, "instructions": instructions(known(ctx).toolsets, background=background)}
+        names = known(ctx).toolsets
+        return {**answer, "instructions": instructions(names, background=background, stateful=self._stateful(names))}
+
+    def _stateful(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the tools of `handles` with their actions, but for those whose names belong to a toolset before it."""
+        before = names[: names.index("handles")] if "handles" in names else ()
+        taken = {tool.name for name in before for tool in self._toolsets.get(name, ())}
+        found = {tool.name: stateful_actions(tool) for tool in self._toolsets["handles"] if tool.name not in taken}
+        return {name: actions for name, actions in found.items() if actions}
 
     def _tools(self, ctx: Any) -> dict[str, Tool]:
         """Return the tools of the caller's toolsets by name; the first toolset that has a name gives the tool, or one with a wider one."""

@@ -194,6 +194,11 @@ class Tool(Struct, frozen=True):
     """Whether a call says itself when it is to be answered; it is a task only for clients that ask for one."""
 
 
+def stateful_actions(tool: Tool) -> tuple[str, ...]:
+    """Return what can be done to a handle of a tool; nothing where it makes none."""
+    return tuple(tool.schema["properties"].get("action", {}).get("enum", ()))
+
+
 def renamed(tool: Tool, given: Json) -> Json:
     """Return arguments under the names of the tool's own fields."""
     if tool.aliases.keys().isdisjoint(given):
