@@ -8,10 +8,12 @@ import anyio
 import pytest
 from mcp_types import TextContent
 from tests.mcpserver.clients import Agent, agent, text_of
+from tests.support import homes
 from tests.support.gates import Gate
 
 from bide.api import Jobs
 from bide.model.schema import Json
+from bide.runtime.local import LocalJobs
 
 
 async def settled(jobs: Jobs, owner: str) -> None:
@@ -59,6 +61,18 @@ async def test_what_an_answer_tells_by_itself_does_not_ride_on_it_or_on_the_next
         gate.open()
         assert "notices" not in await ai.data("await", jobs=[job])
         assert "notices" not in await ai.data("jobs")
+
+
+async def test_39_the_answer_to_a_foreground_run_is_the_last_word_on_its_end_also_for_the_next_client(
+    home: Path, tmp_path: Path
+) -> None:
+    async with homes.local(home) as jobs:
+        async with agent(jobs, tmp_path, owner="ann") as ai:
+            job = (await ai.data("run", command="exit 3"))["job"]
+        assert isinstance(jobs, LocalJobs)
+        assert not jobs.core.watches.is_watched(job)
+        async with agent(jobs, tmp_path, owner="ann") as ai:
+            assert "notices" not in await ai.data("jobs", name="nothing")
 
 
 async def test_a_background_run_that_is_over_when_it_is_answered_tells_all_of_it(

@@ -17,6 +17,7 @@ from bide.model.notify import Notify
 from bide.model.question import Form, Question
 from bide.model.until import Until
 from bide.model.waiting import Mode
+from bide.runtime.local import LocalJobs
 
 SOON = timedelta(seconds=5)
 OWN = "user"
@@ -144,6 +145,16 @@ async def test_who_looks_at_an_end_is_told_of_it(jobs: Jobs, verb: str) -> None:
     job = await ran(jobs, "echo hi")
     await getattr(jobs, verb)(job)
     assert (await due(jobs, wait=False)).items == ()
+
+
+async def test_39_what_was_told_is_not_handed_out_while_that_is_written(home: Path) -> None:
+    async with homes.local(home) as jobs:
+        assert isinstance(jobs, LocalJobs)
+        for _ in range(5):
+            job = await ran(jobs)
+            await jobs.get(job)
+            jobs.core.seen.write()  # as a timer of an earlier answer does at any moment
+            assert (await due(jobs, wait=False)).items == ()
 
 
 async def test_40_a_list_tells_nobody(jobs: Jobs) -> None:

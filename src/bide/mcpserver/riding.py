@@ -84,10 +84,12 @@ class Riding:
             # What this answer carries must not count as read with what the last one did.
             await written.wait()
             message = await _new(call, await self._outbox.pull(call.caller.owner, carrier=carrier, room=ROOM))
-            if answer.own in told.jobs:
-                self._outbox.told(Told(told.asker, {answer.own: told.jobs.pop(answer.own)}))
-            self._outbox.told(told, carrier=carrier)
-        if told.jobs or message.items:
+            # What is collected stays complete: all of it is watched until the answer is made.
+            own = {job: over for job, over in told.jobs.items() if job == answer.own}
+            rest = {job: over for job, over in told.jobs.items() if job != answer.own}
+            self._outbox.told(Told(told.asker, own))
+            self._outbox.told(Told(told.asker, rest), carrier=carrier)
+        if rest or message.items:
             self._empty.discard(carrier)
         return _with(answer, message, call, tool, ours=ours) if message.items else answer
 

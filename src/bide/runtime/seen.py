@@ -29,6 +29,8 @@ class Seen:
         self._marked: set[str] = set()
         self._told: dict[str, dict[str, bool]] = {}
         """Of which jobs each owner was told, and whether they were over."""
+        self._written: Future[int] | None = None
+        """The last write of what somebody was told: it is done after all before it."""
         self.noticed: set[str] = set()
         """Active jobs of which there is something to tell."""
 
@@ -71,7 +73,7 @@ class Seen:
         self.write()
 
     def write(self) -> Future[int] | None:
-        """Write what was marked; what is answered is done when that is, if there was anything to tell."""
+        """Write what was marked, and return what is done when all that was told so far is in the rows."""
         marked, self._marked = self._marked, set()
         told, self._told = self._told, {}
         if marked:
@@ -79,7 +81,8 @@ class Seen:
         if told:
             # The rows of what is over are made with their moves.
             self._keeping.store_ends()
-        done = None
         for owner, jobs in told.items():
-            done = self._keeping.store.outbox.tell(owner, jobs, "", datetime.now(UTC))
-        return done
+            self._written = self._keeping.store.outbox.tell(owner, jobs, "", datetime.now(UTC))
+        if self._written is not None and self._written.done():
+            self._written = None
+        return self._written

@@ -57,7 +57,8 @@ async def run(call: Call, given: Json) -> Answer:
     seconds = min(given.get("wait", patience.deadline(call.caller.client, call.caller.patience)), call.longest)
     until = _until(given.get("until", {}))
     waited = await wait_reporting(call, [ran.job.id], Mode.ALL, until, timedelta(seconds=seconds), asks=True)
-    return await told(call, waited, budget, joined=joined)
+    answer = await told(call, waited, budget, joined=joined)
+    return answer if joined or not isinstance(waited.jobs[0].phase, Ended) else replace(answer, own=ran.job.id)
 
 
 async def begin(call: Call, given: Json) -> Job | None:
