@@ -17,8 +17,8 @@ from bide.excerpts.scanning import Finder, Scan
 from bide.model.excerpt import Piece, Why
 from bide.model.output import Stream
 
-GAP = 60
-"""About how many characters a door writes about what is left out between two pieces."""
+_GAP = 105
+"""About how many characters a door writes about what is left out between two pieces: its bytes, and the call that reads them."""
 _FIRST = 0.06
 _LAST = 0.26
 _LEAST = 300
@@ -84,7 +84,7 @@ def whole(sources: Sequence[Source], budget: int) -> Chosen | None:
             return None
         # Nothing is cut where everything is shown.
         lines = folded(lines_of(source.read(source.start, size), source.start, wide=max(size, 1)))
-        budget -= cost(lines) + GAP * sum(line.times > 1 for line in lines)
+        budget -= cost(lines)
         if budget < 0:
             return None
         found[source.stream] = _joined(source, [(line, Why.ALL) for line in lines])
@@ -114,7 +114,7 @@ class _Pick:
         """Use what is left for more of the ends."""
         written = [source for source in self._sources if source.end > source.start]
         for number, source in enumerate(written):
-            if self._left > 4 * GAP:
+            if self._left > 4 * _GAP:
                 self._take_last(source, self._left // (len(written) - number))
 
     def _take_first(self, source: Source, room: int) -> None:
@@ -123,7 +123,7 @@ class _Pick:
             if line.end >= source.start + len(data) and line.end < source.end:
                 break
             room -= 0 if self._has(source, line) else line.cost
-            if room < GAP or not self._take(source, line, Why.FIRST):
+            if room < _GAP or not self._take(source, line, Why.FIRST):
                 break
 
     def _take_last(self, source: Source, room: int) -> None:
@@ -178,7 +178,7 @@ class _Pick:
             key = (source.stream, one.shape)
             score = one.score * 0.75 ** seen[key] * 0.93 ** rules[id(one.rule)]
             least = keep + (max(held, 0) if one.rule is not None and score < _STRONG else 0)
-            if score < _WEAK or self._left - least < 2 * GAP:
+            if score < _WEAK or self._left - least < 2 * _GAP:
                 continue
             if one.rule is None and rare <= 0:
                 continue
@@ -213,15 +213,15 @@ class _Pick:
         if not wanted:
             return True
         room = self._left - self._budget // 40
-        if sum(line.cost for line in wanted) + GAP > room:
+        if sum(line.cost for line in wanted) + _GAP > room:
             # The line itself, if not all that belongs to it.
             wanted = [line for line in wanted if line.start == one.line.start]
-            if sum(line.cost for line in wanted) + GAP > room:
+            if sum(line.cost for line in wanted) + _GAP > room:
                 return False
         before = self._gaps(source)
         for line in wanted:
             self._take(source, line, why)
-        self._left -= max(self._gaps(source) - before, 0) * GAP
+        self._left -= max(self._gaps(source) - before, 0) * _GAP
         return True
 
     def _gaps(self, source: Source) -> int:

@@ -36,8 +36,12 @@ class Line(Struct, frozen=True):
 
     @property
     def cost(self) -> int:
-        """Return how many characters it takes."""
-        return len(self.text) + 1
+        """Return how many characters it takes, with what a door writes about the lines that it stands for."""
+        return len(self.text) + 1 + (_FOLD if self.times > 1 else 0)
+
+
+_FOLD = 40
+"""About how many characters say that a line stands for many."""
 
 
 def lines_of(data: bytes, offset: int, *, at: int | None = None, wide: int = WIDE) -> list[Line]:
