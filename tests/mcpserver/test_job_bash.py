@@ -159,3 +159,30 @@ async def test_an_answer_does_not_hide_that_a_program_asked_in_vain(ai: Agent) -
     data = await ai.data("bash", command='printf "Go on? [y/N] "; read -r said; echo "got=$said"')
     assert "Its stdin was empty" in data["notice"]
     assert "notice" not in await ai.data("bash", command="echo y | (read -r said; echo got=$said)")
+
+
+async def test_066_new_lines_are_told_of_as_news_or_beside_the_next_answer(ai: Agent, gate: Gate) -> None:
+    wake = await start(ai, "echo awake; sleep 1000", progress="wake")
+    flood = "i=0; while [ $i -lt 400 ]; do echo LINE-$i-0123456789; i=$((i+1)); done; printf half"
+    ambient = await start(ai, f"{gate.wait}; {flood}; {gate.wait}", progress="ambient")
+    gate.open()
+    said: list[str] = []
+
+    async def both() -> bool:
+        said.append(text_of(await ai.ask("job", list=True)))
+        return "LINE-399-" in "".join(said) and "| awake" in "".join(said)
+
+    await eventually(both)
+    (told,) = [one for one in said if "LINE-399-" in one]
+    assert f"Progress of {ambient}" in told
+    assert "half" not in told.replace("printf half", "")
+    assert len(told) < 5000
+    gate.open()
+    await ai.data("job", cancel=[wake])
+    await settled(ai, ambient, wake)
+    assert "Progress of" not in text_of(await ai.ask("job", list=True))
+
+
+async def test_async_is_refused_with_all_that_it_may_be(ai: Agent) -> None:
+    _, sentence = await ai.refusal("bash", command="true", **{"async": "yes"})
+    assert sentence == "'async' must be true or false or 'auto', not 'yes'"

@@ -7,6 +7,8 @@ GATHER_SECONDS = 0.2
 BURST = 10
 EVERY_SECONDS = 2.0
 BATCH_BYTES = 3000
+_COUNT = 40
+"""Bytes of a batch for the line that says how many are left out."""
 
 
 class Pace:
@@ -34,6 +36,6 @@ def last_lines(lines: list[tuple[int, int]]) -> tuple[int, int, int]:
     Lines are given by where each begins and ends; at least one is kept.
     """
     start = len(lines) - 1
-    while start and lines[-1][1] - lines[start - 1][0] <= BATCH_BYTES:
+    while start and lines[-1][1] - lines[start - 1][0] <= BATCH_BYTES - _COUNT:
         start -= 1
     return lines[start][0], lines[-1][1], start

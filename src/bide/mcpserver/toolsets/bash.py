@@ -16,6 +16,7 @@ from bide.mcpserver.toolsets.jobtext import error_text, fenced, label_of
 from bide.model.errors import BadRequest, NameInUse
 from bide.model.job import Job
 from bide.model.limits import Limits, job_limit_reached
+from bide.model.notify import Notify
 from bide.model.phase import Ended
 from bide.model.request import Request
 from bide.model.schema import Json, fields, flag, number
@@ -25,6 +26,7 @@ from bide.model.waiting import Mode
 
 TIMEOUT = 300.0
 SHORTEST, LONGEST = 1.0, 3600.0
+_PROGRESS = string("tell of new lines: wake you, or ambient, on your next call", enum=["wake", "ambient"])
 SO_FAR = 500
 """Tokens of output in the answer about a job that goes on in the background."""
 GRACE = 1.0
@@ -53,7 +55,7 @@ class BashTool:
                 cwd=string(),
                 env={"type": "object", "additionalProperties": {"type": "string"}},
                 timeout=number("seconds, 1 to 3600, 0 for none (default 300)", minimum=0),
-                **({"async": asynchronous} if self._settings.async_enabled else {}),
+                **({"async": asynchronous, "progress": _PROGRESS} if self._settings.async_enabled else {}),
                 id=string("what to call the job"),
                 pty=flag(),
                 budget=BUDGET,
@@ -63,7 +65,10 @@ class BashTool:
         )
 
     async def act(self, call: Call, given: Json) -> Answer:
-        """Run it; in the foreground up to the threshold."""
+        """Run it, in the foreground up to the threshold; and tell beside that what other jobs wrote."""
+        return await self._jobs.ambient.beside(call, await self._act(call, given))
+
+    async def _act(self, call: Call, given: Json) -> Answer:
         seconds, notice = _timeout(given.get("timeout", TIMEOUT))
         wanted = given.get("async", False)
         if wanted is not True:
@@ -146,12 +151,15 @@ class BashTool:
                 pty=given.get("pty", False),
                 merge=not given.get("pty", False),
                 background=True,
+                notify=Notify(on_content=True if given.get("progress") == "wake" else None),
             )
             try:
                 ran = await call.jobs.run(replace(request, followed=given.get("async") is not True))
             except NameInUse:
                 continue
             call.own.arrivals.ring()
+            if given.get("progress") == "ambient":
+                self._jobs.ambient.begin(call.caller.owner, ran.job.id)
             return ran.job
         raise BadRequest(detail="no free id for another background job; cancel some")
 
