@@ -64,7 +64,7 @@ def delivered_once(t: Trial) -> None:
         start(c, f"mine{number}", f"sleep 0.2; echo NEWS-{number}")
         t.ended(f"NEWS-{number}")
         said = news(c, 3)
-        t.equal(said.count(f"NEWS-{number}"), 1, f"{name}: times told in three answers")
+        t.equal(said.count(f"| NEWS-{number}"), 1, f"{name}: times told in three answers")
     for name in ("job,sessions", "sessions", "handles", "process"):
         c = t.client(name, name="plain-" + name.replace(",", "-"))
         tool, given = {
