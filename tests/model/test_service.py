@@ -61,7 +61,7 @@ def test_no_restarts_are_none() -> None:
 
 @pytest.mark.parametrize("field", sorted({*Until.__struct_fields__} - {"log", "port", "http"}))
 def test_a_condition_that_nobody_watches_makes_no_service_ready(field: str) -> None:
-    value = {"quiet_seconds": 1.0, "question": ("q1",)}.get(field, True)
+    value = {"quiet_seconds": 1.0, "question": ("q1",), "prompt": ("j1",)}.get(field, True)
     with pytest.raises(BadRequest, match="ready by a log line, a port, a URL or a command"):
         check_service(Service(ready=msgspec.convert({field: value}, Until)))
 

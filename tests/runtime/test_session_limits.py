@@ -109,7 +109,7 @@ async def test_answers_show_the_last_mebibyte_of_each_stream(jobs: Jobs) -> None
 @DOORS
 async def test_over_its_bytes_a_session_forgets_its_oldest_ended_jobs(door: Door, home: Path, gate: Gate) -> None:
     """Checklist 93: running ones never."""
-    settle(home, bytes=4500, keep="0s")
+    settle(home, bytes=5000, keep="0s")
     async with door(home) as jobs:
         await jobs.sessions.start("s")
         running = (await jobs.run(f"head -c 9000 /dev/zero; {gate.wait}", session="s", background=True)).job.id
