@@ -3,6 +3,7 @@
 import random
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,12 +79,16 @@ def test_numbers_are_never_given_twice_while_daemons_die_and_databases_are_lost(
     over = threading.Event()
 
     def keep_breaking() -> None:
+        took = 0.0
         while not over.is_set():
-            pause(random.uniform(0.1, 0.4))
+            # On a busy machine a daemon that took long to start gets as long again to do something.
+            pause(random.uniform(0.1, 0.4) + took)
             place.kill_daemon()
             if random.random() < 0.5:
                 lose_database(place)
+            began = time.monotonic()
             place.start()
+            took = time.monotonic() - began
 
     breaking = threading.Thread(target=keep_breaking)
     breaking.start()
