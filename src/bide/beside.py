@@ -266,7 +266,7 @@ class Outbox(Protocol):
     ) -> Message:
         """Everything due to a consumer as one message, the most severe first; waits for it up to the timeout (`None`: for ever).
 
-        Only what matters at `least` so much, and nothing that is `known` by its id: that stays due. It stays due until it is acknowledged. With a carrier it is that carrier's alone until the carrier is settled or
+        Only what matters at `least` so much, and nothing that is `known` by its id: that stays due. What is ambient ends no wait. It stays due until it is acknowledged. With a carrier it is that carrier's alone until the carrier is settled or
         released, or ten minutes have passed. What its owner watches at this moment is not in it.
         """
         ...

@@ -104,6 +104,17 @@ def test_the_stop_hook_keeps_the_agent_going_while_there_is_news_and_then_lets_i
     assert bide.json("inbox", "--owner", owner_of(name, str(tmp_path)))["notices"] == []
 
 
+def test_066_ambient_output_keeps_no_agent_going_and_comes_beside_its_next_prompt(bide: Shell, tmp_path: Path) -> None:
+    mine = owner_of("claude-code", str(tmp_path))
+    command = ("run", "--bg", "--owner", mine, "--notify", "content,ambient", "--", "sh", "-c", "echo HERE; sleep 60")
+    job = bide.out(*command).split()[0]
+    while not bide.json("inbox", "--owner", mine)["notices"]:
+        pass
+    assert hook(bide, "stop", tmp_path, more=("--on-turn-end", "leave")) == {}
+    assert "| HERE" in hook(bide, "prompt", tmp_path)["hookSpecificOutput"]["additionalContext"]
+    bide("kill", job)
+
+
 def test_the_prompt_hook_puts_the_news_beside_the_prompt(bide: Shell, tmp_path: Path) -> None:
     job = ended(bide, owner_of("claude-code", str(tmp_path)))
     said = hook(bide, "prompt", tmp_path)["hookSpecificOutput"]

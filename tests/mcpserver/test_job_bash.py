@@ -1,5 +1,6 @@
 """The tool `bash` of the toolset `job`, by the numbers of the checklist."""
 
+import re
 from pathlib import Path
 
 import anyio
@@ -174,13 +175,14 @@ async def test_066_new_lines_are_told_of_as_news_or_beside_the_next_answer(ai: A
 
     await eventually(both)
     (told,) = [one for one in said if "LINE-399-" in one]
-    assert f"Progress of {ambient}" in told
+    assert f"({ambient}) wrote more" in told
+    assert re.search(r"\n\| \(3\d\d lines left out\)\n\| LINE-", told)
     assert "half" not in told.replace("printf half", "")
     assert len(told) < 5000
     gate.open()
     await ai.data("job", cancel=[wake])
     await settled(ai, ambient, wake)
-    assert "Progress of" not in text_of(await ai.ask("job", list=True))
+    assert "wrote more" not in text_of(await ai.ask("job", list=True))
 
 
 async def test_async_is_refused_with_all_that_it_may_be(ai: Agent) -> None:

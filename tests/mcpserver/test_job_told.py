@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import anyio
+import pytest
 from tests.mcpserver.clients import Agent, agent
 from tests.mcpserver.test_riding import settled
 from tests.support.gates import Gate
 
 from bide.api import Jobs
+from bide.model.notice import Level
 
 OWNER = "ann"
 
@@ -43,6 +45,32 @@ async def test_40_a_list_acknowledges_what_it_showed_whole_and_nothing_else(
         assert [one["name"] for one in (await ai.data("job", list=True))["notices"]] == ["bg_1"]
         assert "notices" not in await ai.data("job", list=True)
         assert await due(jobs_here) == 0
+
+
+@pytest.mark.parametrize("progress", ["wake", "ambient"])
+async def test_066_new_output_of_a_background_job_rides_on_the_next_answer(
+    jobs_here: Jobs, tmp_path: Path, progress: str
+) -> None:
+    async with agent(jobs_here, tmp_path, owner=OWNER, tools=("job",)) as ai:
+        command = "echo one; sleep 0.6; echo two; sleep 60"
+        await ai.data("bash", command=command, id="p", progress=progress, **{"async": True})
+        while await due(jobs_here) < 2:  # noqa: ASYNC110 - the rows follow the lines
+            await anyio.sleep(0.02)
+        woken = (await jobs_here.outbox.pull(OWNER, least=Level.INFO)).items
+        assert len(woken) == (2 if progress == "wake" else 0)
+        notices = (await ai.data("bash", command="true"))["notices"]
+        assert [(one["name"], one["what"], one["extract"]) for one in notices] == [
+            ("p", "output", "one"),
+            ("p", "output", "two"),
+        ]
+
+
+async def test_066_progress_is_one_of_two_words(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with agent(jobs_here, tmp_path, owner=OWNER, tools=("job",)) as ai:
+        _, sentence = await ai.refusal("bash", command="true", progress="loud", **{"async": True})
+    assert "progress" in sentence
+    assert "wake" in sentence
+    assert "ambient" in sentence
 
 
 async def test_30_a_poll_reports_at_once_and_every_half_second(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:

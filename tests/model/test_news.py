@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bide.model.news import clean_line, compose, extract
+from bide.model.news import batch, clean_line, compose, extract
 from bide.model.notice import Item
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -52,6 +52,21 @@ def test_an_extract_keeps_errors_and_the_end() -> None:
     assert "fatal: it broke" in found
     assert found[-1] == "line 999"
     assert sum(map(len, found)) <= 200
+
+
+@pytest.mark.parametrize("line", ["x" * 60, "ü" * 200, "日本語" * 70, "\xff" * 100])
+def test_066_a_batch_has_3000_bytes_at_most_and_counts_every_line_that_it_leaves_out(line: str) -> None:
+    data = "".join(f"{number} {line}\n" for number in range(100)).encode("latin-1" if line[0] == "\xff" else "utf-8")
+    for room in (100_000, 2000, 500, 1):
+        count, *kept = batch(data, room, 7).split("\n")
+        assert count == f"({107 - len(kept)} lines left out)"
+        assert [line.split()[0] for line in kept] == [str(number) for number in range(100 - len(kept), 100)]
+        assert len(batch(data, room, 7).encode()) <= min(3000, 4 * room + 40)
+
+
+def test_066_a_batch_that_fits_is_whole() -> None:
+    assert batch(b"one\ntwo\n", 2000, 0) == "one\ntwo"
+    assert batch(b"two\n", 2000, 1) == "(1 line left out)\ntwo"
 
 
 def test_44_a_long_result_says_how_much_there_is_and_where() -> None:

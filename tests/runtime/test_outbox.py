@@ -13,7 +13,7 @@ from tests.support.patience import PATIENCE
 from bide.api import Jobs
 from bide.model.errors import BadRequest
 from bide.model.notice import Level, Message
-from bide.model.notify import Notify
+from bide.model.notify import Notify, What
 from bide.model.question import Form, Question
 from bide.model.until import Until
 from bide.model.waiting import Mode
@@ -254,6 +254,31 @@ async def test_66_new_output_is_told_where_asked_for(jobs: Jobs) -> None:
     job = (await jobs.run("echo one; echo two; sleep 60", background=True, notify=Notify(on_content=True))).job.id
     (told,) = (await due(jobs)).items
     assert (told.job, told.what, told.extract) == (job, "output", "one\ntwo")
+
+
+async def test_066_ambient_output_comes_with_other_news_and_ends_no_wait(jobs: Jobs) -> None:
+    notify = Notify(on_content=True, ambient=True)
+    job = (await jobs.run("echo one; sleep 60", background=True, notify=notify)).job.id
+    while not sum(one.due for one in await jobs.outbox.list()):  # noqa: ASYNC110 - the row follows the line
+        await anyio.sleep(0.02)
+    assert (await jobs.outbox.pull(OWN, least=Level.INFO)).items == ()
+    with anyio.move_on_after(0.5) as waiting:
+        await jobs.outbox.pull(OWN, timeout=None)
+    assert waiting.cancelled_caught
+    (told,) = (await jobs.outbox.pull(OWN)).items
+    assert (told.job, told.what, told.level, told.extract) == (job, "output", "ambient", "one")
+
+
+async def test_066_no_sink_is_called_with_ambient_output(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("[outbox.sinks.one]\nwebhook = 'http://127.0.0.1:1/nobody'\nall = true\n")
+    async with homes.local(home) as jobs:
+        assert isinstance(jobs, LocalJobs)
+        for ambient in (True, None):
+            notify = Notify(on_content=True, ambient=ambient)
+            job = (await jobs.run("echo one; sleep 60", background=True, notify=notify, owner=OWN)).job
+            assert jobs.outbox.consumers.wants("sink:one", What.OUTPUT, job) is (ambient is None)
+            assert jobs.outbox.consumers.wants(OWN, What.OUTPUT, job)
 
 
 async def test_the_first_line_that_looks_like_an_error_is_told_where_asked_for(jobs: Jobs) -> None:

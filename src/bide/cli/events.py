@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bide.client.http1 import Json
 
 DEFAULT_OWNER = "user"
-LEVELS = ("info", "warning", "error", "critical")
+LEVELS = ("ambient", "info", "warning", "error", "critical")
 """What model/notice.py has, which takes long to import."""
 
 
@@ -33,7 +33,9 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--follow", "-f", action="store_true", help="wait for what happens, until interrupted")
     parser.add_argument("--once", action="store_true", help="with --follow: leave after the first message")
     parser.add_argument("--timeout", metavar="D", type=parse_ms, help="with --follow: at most this long (status 75)")
-    parser.add_argument("--least", choices=LEVELS, default="info", help="only what matters so much; the rest stays due")
+    parser.add_argument(
+        "--least", choices=LEVELS, default="ambient", help="only what matters so much; the rest stays due"
+    )
     parser.add_argument(
         "--owner", metavar="O", type=parse_owner, help="of whose jobs (default: $BIDE_OWNER, else user)"
     )
@@ -77,7 +79,7 @@ def _left(args: "Namespace", until: float | None) -> int | None:
     return None if until is None else max(0, round((until - time.monotonic()) * 1000))
 
 
-def pull(link: "Link", consumer: str, timeout_ms: int | None, least: str = "info") -> "Json":
+def pull(link: "Link", consumer: str, timeout_ms: int | None, least: str = "ambient") -> "Json":
     """What is due to a consumer, once there is something or the time is up."""
     return link.call("POST", f"/v1/outbox/{quote(consumer)}/pull", {"timeout_ms": timeout_ms, "least": least})
 

@@ -98,7 +98,7 @@ class Hook:
         self._link.call("POST", f"{carrier}/settle", {})
         if self._args.point == "stop":
             return self._at_stop()
-        text = self._due()
+        text = self._due("ambient")
         return (
             {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}} if text else None
         )
@@ -110,8 +110,9 @@ class Hook:
             self._link.call("POST", f"/v1/outbox/{quote(self._owner)}/carry", body)
         self._inquiry.note()
 
-    def _due(self) -> str:
-        message = self._link.call("POST", f"/v1/outbox/{quote(self._owner)}/pull", {"timeout_ms": 0})
+    def _due(self, least: str) -> str:
+        wanted = {"timeout_ms": 0, "least": least}
+        message = self._link.call("POST", f"/v1/outbox/{quote(self._owner)}/pull", wanted)
         self._told = [one["id"] for one in message["notices"]]
         return message["text"]
 
@@ -125,7 +126,7 @@ class Hook:
             jobs = turnend.active(link, owner)
         if jobs:
             left = turnend.abort(link, owner, jobs)
-        reason = self._due()
+        reason = self._due("info")
         if policy == "inquire" and not reason:
             reason = self._inquiry.ask(link, turnend.active(link, owner))
         if policy == "await":

@@ -68,7 +68,7 @@ def key_value(text: str) -> tuple[str, str]:
     return key, value
 
 
-_NOTIFY = ("success", "failure", "kill", "waiting", "ready", "stalled", "error", "content")
+_NOTIFY = ("success", "failure", "kill", "waiting", "ready", "stalled", "error", "content", "ambient")
 
 
 def parse_notify(text: str) -> dict[str, bool]:
@@ -78,7 +78,7 @@ def parse_notify(text: str) -> dict[str, bool]:
         flag = word.strip().removeprefix("no-")
         if flag not in _NOTIFY:
             raise argparse.ArgumentTypeError(f"{word!r} is nothing to be told of; use {', '.join(_NOTIFY)}, or no-…")
-        found[f"on_{flag}"] = not word.strip().startswith("no-")
+        found[flag if flag == "ambient" else f"on_{flag}"] = not word.strip().startswith("no-")
     return found
 
 

@@ -75,7 +75,7 @@ def configure(parser: "Parser") -> None:
         "--notify",
         metavar="WORDS",
         type=parse_notify,
-        help="what to tell of it, as 'content,no-success': success failure kill waiting ready stalled error content",
+        help="what to tell of it, as 'content,no-success': success failure kill waiting ready stalled error content, and ambient: content wakes nobody",
     )
     parser.add_argument("--raw", action="store_true", help="pass escape sequences through to the terminal")
     parser.add_argument(

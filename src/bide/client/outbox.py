@@ -30,7 +30,7 @@ class RemoteOutbox:
         timeout: timedelta | None = timedelta(0),  # noqa: ASYNC109 - the timeout is a result here
         limit: int | None = None,
         room: int | None = None,
-        least: Level = Level.INFO,
+        least: Level = Level.AMBIENT,
         known: Collection[str] = (),
     ) -> Message:
         """See api.Outbox.pull.

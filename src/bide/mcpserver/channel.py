@@ -37,7 +37,7 @@ async def serve(outbox: Outbox, owner: str, push: Push) -> None:
         message = await outbox.pull(owner, timeout=None, room=0, known=pushed)
         if message.items[0].level != Level.CRITICAL.name.lower():
             await anyio.sleep(_GATHER)
-            message = await outbox.pull(owner, room=0, known=pushed)
+            message = await outbox.pull(owner, room=0, known=pushed, least=Level.INFO)
         if message.items:
             await push(METHOD, said(message))
             pushed.update(message.ids)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from bide.model.notice import Item
+from bide.model.pacing import BATCH_BYTES, COUNT_BYTES
 from bide.model.units import show_duration, show_size
 
 MANY = 20
@@ -59,6 +60,17 @@ def extract(data: bytes, room: int) -> str:
     left = _take(lines, [at for at in range(len(lines)) if is_error(lines[at])], room // 2, kept) + room - room // 2
     _take(lines, range(len(lines) - 1, -1, -1), left, kept)
     return "\n".join(lines[at] for at in sorted(kept))
+
+
+def batch(data: bytes, room: int, left_out: int) -> str:
+    """Return new output as one batch: the newest lines that fit, after a line that counts those left out."""
+    lines = _lines(data)
+    kept = extract(data, max(room - COUNT_BYTES, 0)).split("\n")
+    while len(kept) > 1 and sum(len(line.encode()) + 1 for line in kept) > BATCH_BYTES - COUNT_BYTES:
+        kept.pop(0)
+    left_out += len(lines) - len(kept) if kept != [""] else len(lines)
+    count = f"({left_out} line{'' if left_out == 1 else 's'} left out)\n" if left_out else ""
+    return f"{count}{chr(10).join(kept)}".rstrip("\n")
 
 
 def _take(lines: Sequence[str], order: Sequence[int], room: int, kept: set[int]) -> int:

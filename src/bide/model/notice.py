@@ -27,6 +27,8 @@ SUPERSEDED = "restart"
 class Level(IntEnum):
     """How much it matters."""
 
+    AMBIENT = 0
+    """Comes with other news, and wakes nobody."""
     INFO = 1
     WARNING = 2
     ERROR = 3
@@ -71,7 +73,8 @@ class Notice(Struct, frozen=True):
 def notice(job: Job, what: What, at: datetime, *, place: int | str | None = None, detail: str = "") -> Notice:
     """A notice on a job; `place` tells several of a kind apart."""
     id_ = f"{job.id}:{what}" if place is None else f"{job.id}:{what}:{place}"
-    return Notice(id_, job.id, what, LEVELS.get(what, Level.INFO), at, detail)
+    ambient = what is What.OUTPUT and job.spec.notify.ambient
+    return Notice(id_, job.id, what, Level.AMBIENT if ambient else LEVELS.get(what, Level.INFO), at, detail)
 
 
 def notice_of_end(job: Job) -> Notice:

@@ -48,6 +48,8 @@ class Notify(Struct, frozen=True):
     """New output; looked for only where this is set."""
     on_act: bool | None = None
     """What was done to it that a person is to know of. No job says this of itself."""
+    ambient: bool | None = None
+    """New output comes with other news, and wakes nobody."""
 
 
 NOTIFY = Notify(
@@ -62,8 +64,9 @@ NOTIFY = Notify(
     on_act=True,
 )
 """What is told where nobody says otherwise."""
-FLAGS = tuple(one.name for one in fields(Notify))
-JOB_FLAGS = tuple(flag for flag in FLAGS if flag != "on_act")
+FLAGS = tuple(one.name for one in fields(Notify) if one.name != "ambient")
+"""Those that settings have."""
+JOB_FLAGS = (*(flag for flag in FLAGS if flag != "on_act"), "ambient")
 """Those that a job can set."""
 _FLAG = {
     What.ENDED: "on_success",

@@ -7,8 +7,8 @@ GATHER_SECONDS = 0.2
 BURST = 10
 EVERY_SECONDS = 2.0
 BATCH_BYTES = 3000
-_COUNT = 40
-"""Bytes of a batch for the line that says how many are left out."""
+"""Of one batch as it is told, with the line that counts what was left out."""
+COUNT_BYTES = 40
 
 
 class Pace:
@@ -36,6 +36,6 @@ def last_lines(lines: list[tuple[int, int]]) -> tuple[int, int, int]:
     Lines are given by where each begins and ends; at least one is kept.
     """
     start = len(lines) - 1
-    while start and lines[-1][1] - lines[start - 1][0] <= BATCH_BYTES - _COUNT:
+    while start and lines[-1][1] - lines[start - 1][0] <= BATCH_BYTES - COUNT_BYTES:
         start -= 1
     return lines[start][0], lines[-1][1], start

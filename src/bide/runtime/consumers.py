@@ -94,6 +94,8 @@ class Consumers:
         No job decides on what was done to it: whoever did that may have made the job.
         """
         own = _SILENT if what is What.ACTED else job.spec.notify
+        if what is What.OUTPUT and own.ambient and consumer.startswith(SINK):
+            return False  # a sink calls somebody
         return is_wanted(what, (own, self._of_sinks.get(consumer, _SILENT), self._said))
 
     def anybody_wants(self, job: Job, *whats: What) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bide.model.job import Job
 from bide.model.messages import job_to_json
-from bide.model.news import clean_line, extract, is_whole
+from bide.model.news import batch, clean_line, extract, is_whole
 from bide.model.notice import ENDS, Item, Notice
 from bide.model.notify import What
 from bide.model.output import Stream
@@ -153,5 +153,4 @@ def _answer(core: Core, job: Job) -> bytes:
 def _piece(core: Core, job: Job, notice: Notice, room: int) -> str:
     where = json.loads(notice.detail)
     data = slice_at(core, job, Stream(where["stream"]), where["from"], where["to"] - where["from"]).data
-    left = f"({where['left_out']} lines left out)\n" if where["left_out"] else ""
-    return left + extract(data, room - len(left))
+    return batch(data, room, where["left_out"])

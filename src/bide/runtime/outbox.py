@@ -66,7 +66,7 @@ class LocalOutbox:
         timeout: timedelta | None = timedelta(0),  # noqa: ASYNC109 - the timeout is a result here
         limit: int = LIMIT,
         room: int = ROOM,
-        least: Level = Level.INFO,
+        least: Level = Level.AMBIENT,
         known: Collection[str] = (),
     ) -> Message:
         """See api.Outbox.pull."""
@@ -76,12 +76,13 @@ class LocalOutbox:
         if timeout is not None and timeout < timedelta(0):
             raise BadRequest(detail="a timeout cannot be negative; 0 answers at once, null waits for ever")
         until = None if timeout is None else time.monotonic() + timeout.total_seconds()
-        wanted = _Wanted(least, known)
+        wanted, wakes = _Wanted(least, known), _Wanted(max(least, Level.INFO), known)
         while True:
+            left = None if until is None else until - time.monotonic()
+            is_last = left is not None and left <= 0
             with heard([self.core.keeping.events]) as alarm:
-                message = await self._take(consumer, carrier, limit, room, wanted)
-                left = None if until is None else until - time.monotonic()
-                if message.items or (left is not None and left <= 0):
+                message = await self._take(consumer, carrier, limit, room, wanted if is_last else wakes)
+                if message.items or is_last:
                     return message
                 await alarm.wait(left)
 

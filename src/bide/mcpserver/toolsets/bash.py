@@ -26,7 +26,7 @@ from bide.model.waiting import Mode
 
 TIMEOUT = 300.0
 SHORTEST, LONGEST = 1.0, 3600.0
-_PROGRESS = string("tell of new lines: wake you, or ambient, on your next call", enum=["wake", "ambient"])
+_PROGRESS = string("have new output told as news; ambient: only with your next call", enum=["wake", "ambient"])
 SO_FAR = 500
 """Tokens of output in the answer about a job that goes on in the background."""
 GRACE = 1.0
@@ -65,10 +65,7 @@ class BashTool:
         )
 
     async def act(self, call: Call, given: Json) -> Answer:
-        """Run it, in the foreground up to the threshold; and tell beside that what other jobs wrote."""
-        return await self._jobs.ambient.beside(call, await self._act(call, given))
-
-    async def _act(self, call: Call, given: Json) -> Answer:
+        """Run it; in the foreground up to the threshold."""
         seconds, notice = _timeout(given.get("timeout", TIMEOUT))
         wanted = given.get("async", False)
         if wanted is not True:
@@ -151,15 +148,13 @@ class BashTool:
                 pty=given.get("pty", False),
                 merge=not given.get("pty", False),
                 background=True,
-                notify=Notify(on_content=True if given.get("progress") == "wake" else None),
+                notify=_notify(given.get("progress")),
             )
             try:
                 ran = await call.jobs.run(replace(request, followed=given.get("async") is not True))
             except NameInUse:
                 continue
             call.own.arrivals.ring()
-            if given.get("progress") == "ambient":
-                self._jobs.ambient.begin(call.caller.owner, ran.job.id)
             return ran.job
         raise BadRequest(detail="no free id for another background job; cancel some")
 
@@ -172,6 +167,13 @@ class BashTool:
         # A background job that ended lately can still be asked for by its name.
         taken = {job.name for job in await self._jobs.retained(call)}
         return [name for name in names if name not in taken]
+
+
+def _notify(progress: str | None) -> Notify:
+    """Return what to tell of a job whose progress is told thus."""
+    if progress is None:
+        return Notify()
+    return Notify(on_content=True, ambient=True if progress == "ambient" else None)
 
 
 def _timeout(asked: float) -> tuple[float, str]:

@@ -11,7 +11,6 @@ import anyio
 
 from bide.api import Filter
 from bide.mcpserver.tool import Answer, Call, Tool
-from bide.mcpserver.toolsets.ambient import Ambient
 from bide.mcpserver.toolsets.joboutput import BUDGET, FULL_OUTPUT, output_text, room_of
 from bide.mcpserver.toolsets.jobtext import error_text, fenced, label_of
 from bide.mcpserver.waiting import wait_reporting
@@ -60,7 +59,6 @@ class JobTools:
         self._ladder = Ladder()
         self.cancelled: set[str] = set()
         self._counting: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
-        self.ambient = Ambient()
 
     @property
     def enabled(self) -> bool:
@@ -87,10 +85,7 @@ class JobTools:
         )
 
     async def act(self, call: Call, given: Json) -> Answer:
-        """Cancel, then wait, then tell; and beside that what other jobs wrote."""
-        return await self.ambient.beside(call, await self._act(call, given))
-
-    async def _act(self, call: Call, given: Json) -> Answer:
+        """Cancel, then wait, then tell."""
         if not self.enabled:
             return Answer("Async execution is disabled; no background jobs are available.", {"jobs": []})
         poll: list[str] | None = given.get("poll")
