@@ -75,6 +75,17 @@ async def test_39_the_answer_to_a_foreground_run_is_the_last_word_on_its_end_als
             assert "notices" not in await ai.data("jobs", name="nothing")
 
 
+async def test_the_end_of_a_job_does_not_ride_on_the_answer_of_the_call_that_began_it(
+    jobs_here: Jobs, tmp_path: Path
+) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        with jobs_here.outbox.answering("ann") as told:
+            job = (await jobs_here.run("true", owner="ann", background=True)).job.id
+            await settled(jobs_here, "ann")
+            assert (told.begun, (await jobs_here.outbox.pull("ann")).items) == ([job], ())
+        assert [one["job"] for one in (await ai.data("jobs", name="nothing"))["notices"]] == [job]
+
+
 async def test_a_background_run_that_is_over_when_it_is_answered_tells_all_of_it(
     jobs_here: Jobs, tmp_path: Path
 ) -> None:

@@ -199,3 +199,7 @@ class Told:
     asker: str
     jobs: dict[str, bool] = field(default_factory=dict[str, bool])
     """The asker's jobs that are in it, and whether each was over."""
+    begun: list[str] = field(default_factory=list[str])
+    """The asker's jobs that the call began: what its answer does not say of them is told later, not beside it."""
+    made: bool = False
+    """The answer is made. What goes on in its context afterwards is no part of it."""

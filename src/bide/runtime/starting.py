@@ -52,7 +52,11 @@ async def run(core: Core, request: Request) -> Ran:
         # Where a service manager has to be asked, the first time takes a while.
         await anyio.to_thread.run_sync(core.keeping.groups.place)
         joined = earlier(core, request)
-    live = _accept(core, request) if joined is None else core.live(joined)
+    if joined is not None:
+        live = core.live(joined)
+    else:
+        live = _accept(core, request)
+        core.watches.begun(live.job)
     if request.background or live is None:
         return await answer(core, request, live, joined)
     with core.watches.awaiting(live):

@@ -68,9 +68,16 @@ class Watches:
         """While inside, an answer to this asker is made and carried; what it tells is watched as long."""
         return _Answering(self, Told(asker))
 
+    def begun(self, job: Job) -> None:
+        """Watch a job until the answer to the call that began it is made."""
+        told = answer_now()
+        if told is not None and told.asker == job.owner and not told.made:
+            self.hold([job.id])
+            told.begun.append(job.id)
+
     def tells(self, told: Told, job: Job, *, over: bool) -> None:
         """The answer has this job in it."""
-        if told.asker != job.owner:
+        if told.asker != job.owner or told.made:
             return
         if job.id not in told.jobs:
             self.hold([job.id])
@@ -123,4 +130,5 @@ class _Answering:
 
     def __exit__(self, *_: object) -> None:
         _ANSWER.reset(self._before)
-        self._watches.release(self._told.jobs)
+        self._told.made = True
+        self._watches.release([*self._told.jobs, *self._told.begun])
