@@ -200,13 +200,13 @@ def found_again(t: Trial) -> None:
         c.cancel(number)
     c.kill()
     d = every(t)
-    listed = d.call("jobs").all
-    t.claim("by-run" in listed, f"jobs lists the run, with its command: {brief(listed, 200)}")
+    mine = d.call("jobs").all
+    t.claim("by-run" in mine, f"jobs lists the run, with its command: {brief(mine, 200)}")
     commands = [one["command"] for one in d.call("process__list").data["processes"]]
     t.claim("sleep 4; echo by-process" in commands, "process__list the process")
     listed = d.call("listJobs", {"sessionId": "x"}).data["jobs"]
     t.claim("by-exec" in json.dumps(listed), "listJobs the exec")
-    t.claim("by-bash" in listed, "and the bash command")
+    t.claim("by-bash" in mine, "and the bash command")
     same = d.call("claude_request", {"prompt": "gave up [[sleep=4 say=by-llm]]"})
     t.claim("by-llm" in same.all and len(calls(t, "gave up")) == 1, "asked again, the request is joined")
     found = d.call("llm_request_result", {"correlationId": "lost-one"})

@@ -27,6 +27,11 @@ def test_the_command_line_knows_every_toolset() -> None:
     assert set(mcp.TOOLSETS) == set(toolsets.made())
 
 
+async def test_259_a_list_of_jobs_shows_their_commands_as_text_too(ai: Agent) -> None:
+    await ai.data("run", command='echo "one"', background=True)
+    assert ', command "echo \\"one\\""' in await ai.text("jobs")
+
+
 async def test_what_only_reads_may_run_unattended(ai: Agent) -> None:
     tools = {tool.name: tool.annotations for tool in (await ai.client.list_tools()).tools}
     reads = {name for name, hints in tools.items() if hints is not None and hints.read_only_hint}

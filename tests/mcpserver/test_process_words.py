@@ -1,6 +1,7 @@
 """The toolset `process`: states, spellings and refusals, by tables."""
 
 import re
+import subprocess
 from datetime import UTC, datetime, timedelta
 from errno import EACCES, ENOENT
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.mcpserver.clients import ERAS, Agent, agent
 from tests.mcpserver.test_process_run import failed, steps
 
 from bide.api import Jobs
+from bide.mcpserver.elapsed import elapsed
 from bide.mcpserver.toolsets.process.catalog import CATALOG
 from bide.mcpserver.toolsets.process.errors import KINDS, error_data, failure_of
 from bide.mcpserver.toolsets.process.words import entry, failure_of_job, state_of
@@ -206,3 +208,14 @@ def test_181_every_type_of_error_has_a_recovery_that_names_tools_of_this_toolset
 
 def test_every_code_of_a_capability_is_a_type() -> None:
     assert {kind for one in CATALOG.values() for kind in one.errors} <= set(KINDS)
+
+
+@pytest.mark.parametrize("days", [-1, 1])
+def test_267_how_long_it_has_run_does_not_depend_on_a_clock_that_is_set(days: int) -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        one = job(Running(datetime.now(UTC) + timedelta(days=days), process.pid))
+        assert timedelta(0) <= elapsed(one) < timedelta(seconds=30)
+        process.kill()
+        process.wait()
+    # Of one that is gone only its start is known.
+    assert elapsed(one) == timedelta(0) if days > 0 else elapsed(one) > timedelta(hours=23)

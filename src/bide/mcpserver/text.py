@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from bide.mcpserver import questions
+from bide.mcpserver.elapsed import elapsed
 from bide.model.job import Job
 from bide.model.messages import job_to_json
 from bide.model.phase import Ended, Reason, Running
@@ -30,7 +30,7 @@ def job_line(job: Job) -> str:
             sentence = f"{sentence} after {show_duration(body['duration_ms'] or 0)}"
         return "; ".join(filter(None, (sentence, missing(body), outlived(body))))
     if isinstance(job.phase, Running):
-        for_long = show_duration((datetime.now(UTC) - job.phase.started_at).total_seconds() * 1000)
+        for_long = show_duration(elapsed(job).total_seconds() * 1000)
         if job.facts is not None and job.facts.waiting is not None:
             return f"{what} has run for {for_long} and {questions.waits(job)}"
         if body["stalled"]:

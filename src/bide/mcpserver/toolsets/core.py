@@ -58,16 +58,18 @@ async def jobs(call: Call, given: Json) -> Answer:
         where = Filter(**{key: given[key] for key in names if key in given})
         scope, limit = given.get("scope", "own"), given.get("limit", 20)
         found, before = await call.own.page(where, scope, limit, given.get("before"))
-    parts = [_owned(call, job) for job in found] or ["no such jobs"]
-    data: Json = {"jobs": [text.job_data(job) for job in found]}
+    rows = [text.job_data(job) for job in found]
+    parts = [_row(call, job, row) for job, row in zip(found, rows, strict=True)] or ["no such jobs"]
+    data: Json = {"jobs": rows}
     if before is not None:
         parts.append(f"there are older ones: jobs with before {before!r}")
         data["before"] = before
     return Answer(text.lines(parts), data)
 
 
-def _owned(call: Call, job: Job) -> str:
-    line = text.job_line(job)
+def _row(call: Call, job: Job, data: Json) -> str:
+    """Return a job's line of a list, with its command, by which an agent that lost the id knows it."""
+    line = f"{text.job_line(job)}, command {json.dumps(data['command'], ensure_ascii=False)}"
     return line if job.owner == call.caller.owner else f"{line} [of {job.owner}]"
 
 

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 import anyio
 
 from bide.api import Filter
+from bide.mcpserver.elapsed import elapsed
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.joboutput import BUDGET, FULL_OUTPUT, output_text, room_of
 from bide.mcpserver.toolsets.jobtext import error_text, fenced, label_of
@@ -17,7 +18,7 @@ from bide.mcpserver.waiting import wait_reporting
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
 from bide.model.limits import FALLBACK_MOST
-from bide.model.phase import Ended, Reason, Running
+from bide.model.phase import Ended, Reason
 from bide.model.schema import Json, fields, flag, words
 from bide.model.until import Until
 from bide.model.waiting import Mode
@@ -223,7 +224,7 @@ class JobTools:
             "type": "task" if job.spec.kind == "task" else "bash",
             "status": status,
             "label": label_of(job.spec.command),
-            "durationMs": _duration_ms(job),
+            "durationMs": int(elapsed(job) / timedelta(milliseconds=1)),
         }
         if status != "running":
             text = await output_text(call, job, room)
@@ -248,13 +249,6 @@ def _is_background(call: Call, job: Job) -> bool:
 def _is_hidden(job: Job) -> bool:
     """Whether it ended too long ago for this vocabulary; the other doors still have it."""
     return isinstance(job.phase, Ended) and datetime.now(UTC) - job.phase.ended_at > RETENTION
-
-
-def _duration_ms(job: Job) -> int:
-    if isinstance(job.phase, Ended):
-        return int(job.phase.end.duration / timedelta(milliseconds=1))
-    since = job.phase.started_at if isinstance(job.phase, Running) else job.created_at
-    return max(0, int((datetime.now(UTC) - since) / timedelta(milliseconds=1)))
 
 
 def _outcome(one: Json) -> str:

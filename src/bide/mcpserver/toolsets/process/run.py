@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -178,7 +178,7 @@ def _deferred(job: Job, waited: float) -> str:
 
 def slowed(job: Job, allowed: ProcessSettings) -> list[str]:
     """A note on a process that its CPU limit slowed, or may have: a throttled process looks like a slow one."""
-    limit, used, took = job.spec.limits.cpus, usage_of(job).cpu_ms or 0, duration_ms(job, datetime.now(UTC))
+    limit, used, took = job.spec.limits.cpus, usage_of(job).cpu_ms or 0, duration_ms(job)
     if limit is None or job.enforced.get("cpu") == "none" or used < max(_SLOWED_MS, _SLOWED * limit * took):
         return []
     more = (
@@ -206,7 +206,7 @@ async def _answer(call: Call, job: Job, given: Json, notes: list[str]) -> Answer
     data: Json = {
         "exit_code": exit_code_of(job),
         **texts,
-        "duration_ms": duration_ms(job, datetime.now(UTC)),
+        "duration_ms": duration_ms(job),
         "process_id": job.id,
         "state": state_of(job),
         "resource_usage": usage_data(usage_of(job)),

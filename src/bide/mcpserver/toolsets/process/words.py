@@ -6,9 +6,10 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from errno import E2BIG, EACCES, ENOENT, ENOEXEC, ENOTDIR
 
+from bide.mcpserver.elapsed import elapsed
 from bide.mcpserver.toolsets.process.errors import Failure, error_data, shown
 from bide.model.job import Job
 from bide.model.phase import (
@@ -20,7 +21,6 @@ from bide.model.phase import (
     Ended,
     Queued,
     Reason,
-    Running,
     Usage,
 )
 from bide.model.schema import Json
@@ -71,13 +71,9 @@ def usage_data(usage: Usage) -> Json:
     }
 
 
-def duration_ms(job: Job, now: datetime) -> int:
-    """How long it has run, or ran."""
-    if isinstance(job.phase, Ended):
-        return int(job.phase.end.duration / timedelta(milliseconds=1))
-    if isinstance(job.phase, Running):
-        return max(0, int((now - job.phase.started_at) / timedelta(milliseconds=1)))
-    return 0
+def duration_ms(job: Job) -> int:
+    """Return how long it has run, or ran; a queued one has not begun."""
+    return 0 if isinstance(job.phase, Queued) else int(elapsed(job) / timedelta(milliseconds=1))
 
 
 def entry(job: Job) -> Json:
@@ -89,7 +85,7 @@ def entry(job: Job) -> Json:
         "state": state_of(job),
         "exit_code": exit_code_of(job),
         "started_at": (started or job.created_at).isoformat(),
-        "duration_ms": duration_ms(job, datetime.now(UTC)),
+        "duration_ms": duration_ms(job),
         "resource_usage": usage_data(usage_of(job)),
     }
     failure = failure_of_job(job)
