@@ -25,6 +25,7 @@ from bide.agents import (
     coordinate,
 )
 from bide.api import Jobs
+from bide.model.errors import BideError
 from bide.model.question import Via
 from bide.model.until import Until
 
@@ -55,6 +56,30 @@ async def _waiting(desk: Coordinator) -> dict[str, Any]:
             (row,) = await said(desk, Call("2", "paint", {"action": "fetch", "id": "p"}))
             if row["state"] != "running":
                 return row
+
+
+async def _red(question: Question) -> str:
+    return question.options[0]
+
+
+@pytest.mark.parametrize("answerer", [_red, lambda question: question.options[0], Answerer(_red)])
+async def test_142_an_answerer_may_be_a_function_alone(local: Jobs, answerer: Any) -> None:
+    async with at_work(local, Answering((answerer,))) as desk:
+        _, awaited = await said(desk, SPAWN, awaiting(all=["p"]))
+    assert awaited["completed"][0]["result"] == "painted red"
+
+
+@pytest.mark.parametrize(
+    ("answerers", "sentence"),
+    [
+        (("red",), "'answerers[0]' must be an Answerer or a function of a Question, not 'red'"),
+        (_red, "'answerers' must be a list of those who are asked"),
+    ],
+)
+def test_142_who_cannot_be_asked_is_refused_at_once(answerers: Any, sentence: str) -> None:
+    with pytest.raises(BideError) as refused:
+        Answering(answerers)
+    assert str(refused.value).startswith(sentence)
 
 
 async def test_110_122_a_handle_that_asks_waits_is_pending_and_goes_on_when_it_is_answered(local: Jobs) -> None:

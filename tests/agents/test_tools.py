@@ -87,6 +87,59 @@ def _tools() -> Tools:
     return Tools(shell(), plain)
 
 
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({}, [1, "x", [1, {"a": None}], {"a": 1}, True], []),
+        ({"description": "anything"}, ["x"], []),
+        ({"enum": [1, "x"]}, [1, "x"], [2]),
+        ({"type": ["string", "null"], "minLength": 2}, ["ab", None], ["a", 1]),
+        ({"type": "array"}, [[], [1, "x"]], ["x"]),
+        ({"type": "object"}, [{}, {"a": {"b": 1}}], ["x"]),
+        (
+            {"anyOf": [{"type": "object", "properties": {"a": {"type": "integer"}}}, {"type": "object"}]},
+            [{"b": 1}],
+            [1],
+        ),
+        ({"oneOf": [{"type": "string"}]}, ["x"], []),
+    ],
+)
+async def test_101_a_property_may_have_any_schema(local: Jobs, schema: Any, good: list[Any], bad: list[Any]) -> None:
+    async def echo(_: Context, given: dict[str, Any]) -> str:
+        return json.dumps(given["x"])
+
+    tools = Tools(Tool("echo", "Echoes.", echo, {"x": schema}, ("x",)))
+    assert all(tools.schemas(provider) for provider in ("plain", "openai", "anthropic", "gemini"))
+    async with coordinate(local, tools) as desk:
+        for value in good:
+            (response,) = await desk.batch([Call("1", "echo", {"x": value})])
+            assert (response.text, response.is_error) == (json.dumps(value), False)
+        for value in bad:
+            (response,) = await desk.batch([Call("1", "echo", {"x": value})])
+            assert response.is_error
+            assert response.text.startswith("'x' must be ")
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"properties": {"x": {"type": "text"}}}, "'x' has the type 'text'; known are string, boolean, "),
+        ({"properties": {"x": {"type": "array", "items": {"type": "int"}}}}, "'x[]' has the type 'int'"),
+        ({"properties": {"x": {"type": "object", "properties": {"y": 3}}}}, "the schema of 'x.y' must be an object"),
+        ({"properties": {"x": "string"}}, "the schema of 'x' must be an object such as {'type': 'string'}"),
+        ({"properties": {"x": {"enum": "abc"}}}, "the enum of 'x' must be a list"),
+        ({"properties": {"x": {"type": "integer", "minimum": "1"}}}, "the minimum of 'x' must be a number"),
+        ({"required": ("x",)}, "'x' is required and not among its properties; known are none"),
+        ({"work": 3}, "'work' must be a function of a Context and the arguments, or ToolSettings, not 3"),
+    ],
+)
+def test_101_a_tool_that_no_call_could_reach_is_refused_when_it_is_made(given: dict[str, Any], sentence: str) -> None:
+    made: Any = {"name": "t", "description": "", "work": _search, **given}
+    with pytest.raises(BideError) as refused:
+        Tool(**made)
+    assert f"the tool 't': {sentence}" in str(refused.value)
+
+
 def test_101_the_plain_schema_has_one_form_for_each_action() -> None:
     stateful, plain, awaits = _tools().schemas()
     actions = [form["properties"].get("action", {}).get("const") for form in stateful["parameters"]["oneOf"]]

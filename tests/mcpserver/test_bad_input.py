@@ -44,11 +44,12 @@ async def clients(jobs: Jobs, tmp_path: Path) -> AsyncIterator[dict[str, Wire]]:
 
 
 def sentence(answer: Json) -> str:
-    """The text of an answer to a call, which is a result in both forms and no error of the protocol."""
+    """Return the text of an answer to a call, which is no error of the protocol. What has output may come as text alone."""
     assert "result" in answer, answer
     block, *news = answer["result"]["content"]
-    assert not news or "notices" in answer["result"]["structuredContent"]
-    assert isinstance(answer["result"]["structuredContent"], dict)
+    data = answer["result"].get("structuredContent")
+    assert data is None or isinstance(data, dict)
+    assert not news or data is None or "notices" in data
     return block["text"]
 
 

@@ -77,6 +77,8 @@ def _description(tool: Tool) -> str:
 
 def gemini_schema(schema: Mapping[str, Any]) -> Json:
     """A schema in the subset that this service takes: no `const`, no `additionalProperties`, and null by `nullable`."""
+    if isinstance(schema.get("type"), list):
+        return gemini_schema({"anyOf": [{**schema, "type": kind} for kind in schema["type"]]})
     found: Json = {key: value for key, value in schema.items() if key in _GEMINI}
     if "const" in schema:
         found["enum"] = [schema["const"]]

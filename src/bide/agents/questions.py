@@ -7,14 +7,16 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, suppress
+from typing import cast
 
 import anyio
 import anyio.to_thread
 from msgspec import Struct
 
 from bide.agents.handles import Handles
+from bide.agents.running import called
 from bide.api import Jobs
-from bide.model.errors import BideError, QuestionClosed
+from bide.model.errors import BadRequest, BideError, QuestionClosed
 from bide.model.job import JobId
 from bide.model.phase import Ended
 from bide.model.question import Form, Policy, Posed, Question, Value, Via, by_policy, fault
@@ -31,10 +33,15 @@ class Denied(Exception):
         super().__init__(DENIED.format(text=question.text))
 
 
+Ask = Callable[[Question], "Awaitable[Value | None] | Value | None"]
+"""Returns an answer to a question, or `None`."""
+
+
 class Answerer(Struct, frozen=True):
     """Somebody who can be asked. `None` for an answer means that the next one is asked."""
 
-    answer: Callable[[Question], Awaitable[Value | None]]
+    answer: Ask
+    """A coroutine function, or a plain one, which runs in a thread."""
     person: bool = False
     """It is a person, and may be asked what no model may see."""
 
@@ -42,18 +49,36 @@ class Answerer(Struct, frozen=True):
 class Answering(Struct, frozen=True):
     """Who is asked, in this order, and what holds when none of them answers."""
 
-    answerers: Sequence[Answerer] = ()
+    answerers: Sequence[Answerer | Ask] = ()
+    """A function alone is an answerer that is no person."""
     assistant: bool = False
     """After them the assistant itself may answer, by `apply` on the handle that waits."""
     policy: Policy = Policy.DENY
 
+    def __post_init__(self) -> None:
+        """Refuse who cannot be asked. Raises BadRequest."""
+        given = cast("object", self.answerers)
+        if not isinstance(given, Sequence):
+            raise BadRequest(
+                detail=f"'answerers' must be a list of those who are asked, not {given!r}", field="answerers"
+            )
+        for at, one in enumerate(cast("Sequence[object]", given)):
+            if not isinstance(one, Answerer) and not callable(one):
+                detail = f"'answerers[{at}]' must be an Answerer or a function of a Question, not {one!r}"
+                raise BadRequest(detail=detail, field="answerers")
+
+    @property
+    def asked(self) -> tuple[Answerer, ...]:
+        """Return the answerers in turn."""
+        return tuple(one if isinstance(one, Answerer) else Answerer(one) for one in self.answerers)
+
 
 async def resolve(question: Question, answering: Answering, *, asks_assistant: bool) -> tuple[Value, Via] | None:
     """What the answerers say, each in turn, else the policy; `None` where the assistant is to be waited for. Raises Denied."""
-    for one in answering.answerers:
+    for one in answering.asked:
         if question.for_people and not one.person:
             continue
-        value = await one.answer(question)
+        value = cast("Value | None", await called(one.answer, question))
         if value is not None and fault(question, value) is None:
             return value, Via.PERSON if one.person else Via.COMMAND
     if asks_assistant and answering.assistant and not question.for_people:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
@@ -17,6 +17,7 @@ from bide.model.handletools import ACTIONS, ToolSettings, actions_of
 from bide.model.limits import Limits
 from bide.model.request import Request
 from bide.model.schema import Json, fields, text
+from bide.model.schemafaults import fault_of
 from bide.model.screen import TERMINAL
 from bide.model.spawning import Spawn, check_spawn
 
@@ -81,17 +82,31 @@ class Tool(Struct, frozen=True):
             said = {key: text(what) for key, what in self.work.parameters.items()}
             force_setattr(self, "properties", self.properties or said)
             force_setattr(self, "required", self.required or self.work.required)
-        wrong = check_spawn(self.spawn) or self._fault()
+        wrong = check_spawn(self.spawn) or next(self._faults(), None)
         if wrong is not None:
             raise BadRequest(detail=f"the tool {self.name!r}: {wrong}")
 
-    def _fault(self) -> str | None:
-        taken = [key for key in ("action", "id", "input") if key in self.properties]
-        if taken and self.spawn.stateful:
-            return f"{taken[0]!r} cannot be an argument of a stateful tool"
+    def _faults(self) -> Iterator[str]:
+        """Yield what is wrong with it."""
         if not self.name.replace("-", "_").isidentifier() or not self.name.isascii() or len(self.name) > 64:
-            return "a name is up to 64 letters, digits, '_' and '-', beginning with a letter"
-        return "this name is taken" if self.name == AWAIT else None
+            yield "a name is up to 64 letters, digits, '_' and '-', beginning with a letter"
+        if self.name == AWAIT:
+            yield "this name is taken"
+        work = cast("object", self.work)
+        if not callable(work) and not isinstance(work, ToolSettings):
+            yield f"'work' must be a function of a Context and the arguments, or ToolSettings, not {work!r}"
+        for key, schema in self.properties.items():
+            if (wrong := fault_of(schema, key)) is not None:
+                yield wrong
+        known = ", ".join(self.properties) or "none"
+        yield from (
+            f"{key!r} is required and not among its properties; known are {known}"
+            for key in self.required
+            if key not in self.properties
+        )
+        if self.spawn.stateful:
+            taken = [key for key in ("action", "id", "input") if key in self.properties]
+            yield from (f"{key!r} cannot be an argument of a stateful tool" for key in taken)
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -35,6 +35,10 @@ _TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "null": ("null", lambda value: value is None),
     "object": ("an object", lambda value: isinstance(value, dict)),
 }
+_ANY_KIND: tuple[str, Callable[[object], bool]] = ("anything", lambda _: True)
+_ANYTHING: Schema = {}
+KINDS = tuple(_TYPES)
+"""The types that a schema can name. One that names none takes every value."""
 _SHOWN = 60
 
 
@@ -57,14 +61,16 @@ def meant(value: object, schema: Schema) -> Any:
     A field that is null is left out, unless null says something there. Numbers and flags that came as text become such,
     where text is not what is wanted; and 5.0 is a whole number, since JSON may write 5 so.
     """
-    if "anyOf" in schema:
-        return _meant_choice(value, schema["anyOf"])
-    read = _READERS.get(schema["type"])
+    choices = _choices(schema)
+    if choices is not None:
+        return _meant_choice(value, choices)
+    read = _READERS.get(schema.get("type", ""))
     return value if read is None else read(value, schema)
 
 
 def _meant_list(value: object, schema: Schema) -> object:
-    return [meant(one, schema["items"]) for one in cast("list[object]", value)] if isinstance(value, list) else value
+    items = schema.get("items", _ANYTHING)
+    return [meant(one, items) for one in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def _meant_flag(value: object, _: Schema) -> object:
@@ -114,29 +120,43 @@ _READERS: dict[str, Callable[[object, Schema], object]] = {
 
 def says_null(schema: Schema) -> bool:
     """Whether null is a value of this field, and not the same as leaving it out."""
-    return any(one["type"] == "null" for one in schema.get("anyOf", (schema,)))
+    return any(_fault(None, one, "") is None for one in _choices(schema) or (schema,))
+
+
+def _choices(schema: Schema) -> Sequence[Schema] | None:
+    """Return the schemas of which one must fit; `None` where there is one alone."""
+    if "anyOf" in schema:
+        return cast("Sequence[Schema]", schema["anyOf"])
+    kinds: object = schema.get("type")
+    return [{**schema, "type": kind} for kind in cast("list[str]", kinds)] if isinstance(kinds, list) else None
 
 
 def _fault(value: object, schema: Schema, path: str) -> Fault | None:
-    if "anyOf" in schema:
-        return _choice_fault(value, schema, path)
-    kind, fits = _TYPES[schema["type"]]
+    choices = _choices(schema)
+    if choices is not None:
+        return _choice_fault(value, choices, path)
+    kind, fits = _TYPES[schema["type"]] if "type" in schema else _ANY_KIND
     if not fits(value):
         return _must(path, f"be {kind}, not {_shown(value)}")
     if "enum" in schema and value not in schema["enum"]:
         return _must(path, f"be one of {', '.join(map(str, schema['enum']))}, not {_shown(value)}")
-    return _content_fault(value, schema, path)
+    return _content_fault(value, schema, path) if "type" in schema else None
 
 
-def _choice_fault(value: object, schema: Schema, path: str) -> Fault | None:
+def _choice_fault(value: object, choices: Sequence[Schema], path: str) -> Fault | None:
     """What is wrong with a value that may be of several types: if one of them fits, what else it must be."""
-    faults = {one["type"]: _fault(value, one, path) for one in schema["anyOf"]}
-    if None in faults.values():
+    faults = [_fault(value, one, path) for one in choices]
+    if None in faults:
         return None
-    near = [fault for kind, fault in faults.items() if _TYPES[kind][1](value)]
-    if len(near) == 1 and not any("enum" in one for one in schema["anyOf"]):
+    near = [found for one, found in zip(choices, faults, strict=True) if _is_of_kind(value, one)]
+    if len(near) == 1 and not any("enum" in one for one in choices):
         return near[0]
-    return _must(path, f"be {_wanted(schema)}, not {_shown(value)}")
+    return _must(path, f"be {_wanted(choices)}, not {_shown(value)}")
+
+
+def _is_of_kind(value: object, schema: Schema) -> bool:
+    kind = schema.get("type")
+    return _TYPES[kind][1](value) if isinstance(kind, str) else True
 
 
 def _content_fault(value: object, schema: Schema, path: str) -> Fault | None:
@@ -148,6 +168,8 @@ def _content_fault(value: object, schema: Schema, path: str) -> Fault | None:
 
 
 def _range_fault(value: object, schema: Schema, path: str) -> Fault | None:
+    if not isinstance(value, str) and not _is_number(value):
+        return None
     number = len(value) if isinstance(value, str) else cast("float", value)
     low, high = ("minLength", "maxLength") if isinstance(value, str) else ("minimum", "maximum")
     unit = " characters" if isinstance(value, str) else ""
@@ -164,13 +186,14 @@ def _list_fault(value: list[object], schema: Schema, path: str) -> Fault | None:
         return _must(path, "have at least one entry" if least == 1 else f"have at least {least} entries")
     if len(value) > schema.get("maxItems", 10_000):
         return _must(path, f"have at most {schema.get('maxItems', 10_000)} entries")
-    found = (_fault(one, schema["items"], f"{path}[{at}]") for at, one in enumerate(value))
+    items = schema.get("items", _ANYTHING)
+    found = (_fault(one, items, f"{path}[{at}]") for at, one in enumerate(value))
     return next((one for one in found if one), None)
 
 
 def _object_fault(value: dict[str, object], schema: Schema, path: str) -> Fault | None:
     known: dict[str, Schema] = schema.get("properties", {})
-    rest = schema.get("additionalProperties", False)
+    rest = schema.get("additionalProperties", "properties" not in schema)
     for key, one in value.items():
         within = _within(path, key)
         if key in known:
@@ -201,9 +224,14 @@ def _within(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _wanted(schema: Schema) -> str:
+def _wanted(choices: Sequence[Schema]) -> str:
     return " or ".join(
-        ", ".join(map(repr, one["enum"])) if "enum" in one else _TYPES[one["type"]][0] for one in schema["anyOf"]
+        ", ".join(map(repr, one["enum"]))
+        if "enum" in one
+        else _wanted(inner)
+        if (inner := _choices(one)) is not None
+        else _TYPES[one["type"]][0]
+        for one in choices
     )
 
 
