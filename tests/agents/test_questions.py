@@ -62,7 +62,11 @@ async def _red(question: Question) -> str:
     return question.options[0]
 
 
-@pytest.mark.parametrize("answerer", [_red, lambda question: question.options[0], Answerer(_red)])
+def _plainly_red(question: Question) -> str:
+    return question.options[0]
+
+
+@pytest.mark.parametrize("answerer", [_red, _plainly_red, Answerer(_red)])
 async def test_142_an_answerer_may_be_a_function_alone(local: Jobs, answerer: Any) -> None:
     async with at_work(local, Answering((answerer,))) as desk:
         _, awaited = await said(desk, SPAWN, awaiting(all=["p"]))
