@@ -14,6 +14,7 @@ from tests.support.gates import Gate
 from tests.support.patience import eventually
 
 from bide.api import Jobs
+from bide.mcpserver import waiting
 from bide.model.errors import ConversationNotFound
 
 
@@ -295,3 +296,19 @@ async def test_conversations_belong_to_their_owner_on_every_door(jobs: Jobs) -> 
     assert not (await jobs.llm.conversations.get(mine.id, owner="me")).active
     assert await jobs.llm.conversations.drop(mine.id, owner="other") == 0
     assert await jobs.llm.conversations.drop(owner="me", cli="codex") == 1
+
+
+async def test_261_a_request_reports_progress_while_it_waits(
+    slow: Gate, ai: Agent, fakes: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "REPORT_SECONDS", 0.05)
+    fakes.env("SYNC_DEADLINE_MS", "20000")
+    heard: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+        heard.append(message)
+        slow.open()
+
+    await ai.client.call_tool("claude_request", {"prompt": "take long"}, progress_callback=hear)
+    assert heard[0] is not None
+    assert heard[0].startswith("waiting for claude;")

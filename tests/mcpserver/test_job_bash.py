@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import anyio
+import pytest
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.mcpserver.test_job_toolset import settled, start
 from tests.support.gates import Gate
@@ -11,6 +12,7 @@ from tests.support.patience import eventually
 
 from bide.agents.tasks import Channel, open_tasks
 from bide.api import Filter, Jobs
+from bide.mcpserver import waiting
 from bide.mcpserver.toolsets.jobtext import label_of
 from bide.model.request import Request
 from bide.model.schema import Json
@@ -188,3 +190,18 @@ async def test_066_new_lines_are_told_of_as_news_or_beside_the_next_answer(ai: A
 async def test_async_is_refused_with_all_that_it_may_be(ai: Agent) -> None:
     _, sentence = await ai.refusal("bash", command="true", **{"async": "yes"})
     assert sentence == "'async' must be true or false or 'auto', not 'yes'"
+
+
+async def test_261_a_foreground_command_reports_progress(
+    ai: Agent, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "REPORT_SECONDS", 0.05)
+    heard: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+        heard.append(message)
+        gate.open()
+
+    await ai.client.call_tool("bash", {"command": gate.wait, "id": "mine"}, progress_callback=hear)
+    assert heard[0] is not None
+    assert heard[0].startswith("waiting for mine;")

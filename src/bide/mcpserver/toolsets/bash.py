@@ -13,6 +13,7 @@ from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets.job import JobTools
 from bide.mcpserver.toolsets.joboutput import BUDGET, output_text, room_of
 from bide.mcpserver.toolsets.jobtext import error_text, fenced, label_of
+from bide.mcpserver.waiting import wait_reporting
 from bide.model.errors import BadRequest, NameInUse
 from bide.model.job import Job
 from bide.model.limits import Limits, job_limit_reached
@@ -22,6 +23,7 @@ from bide.model.request import Request
 from bide.model.schema import Json, fields, flag, number
 from bide.model.schema import text as string
 from bide.model.units import show_duration
+from bide.model.until import Until
 from bide.model.waiting import Mode
 
 TIMEOUT = 300.0
@@ -186,7 +188,9 @@ def _timeout(asked: float) -> tuple[float, str]:
 
 async def _ended(call: Call, job: Job, seconds: float) -> Job:
     """Wait for the end of a job, so long at most, and return it as it is then."""
-    return (await call.jobs.wait([job.id], mode=Mode.ALL, timeout=timedelta(seconds=seconds))).jobs[0]
+    longest = timedelta(seconds=seconds)
+    waited = await wait_reporting(call, [job.id], Mode.ALL, Until(), longest, called=[job.name or job.id])
+    return waited.jobs[0]
 
 
 async def _finished(call: Call, job: Job, given: Json, notice: str) -> Answer:

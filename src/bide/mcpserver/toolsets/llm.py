@@ -14,6 +14,7 @@ from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import llmjobs, llmopinions, llmreview, llmsessions, llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS, SERVERS, asked, field_of, schema, shown
+from bide.mcpserver.waiting import reporting
 from bide.model.errors import BadRequest
 from bide.model.llm.answer import Asked, Status
 from bide.model.llm.prompt import optimized
@@ -67,7 +68,7 @@ async def _asked(cli: str, call: Call, given: Json, *, background: bool) -> Aske
 
 async def request(cli: str, call: Call, given: Json) -> Answer:
     """Ask, and wait for as long as a call may take."""
-    found = await _asked(cli, call, given, background=False)
+    found = await reporting(call, [cli], lambda: _asked(cli, call, given, background=False))
     call.own.arrivals.ring()
     answer = found.answer
     if found.deferred:
