@@ -199,23 +199,6 @@ async def test_who_said_it_first_has_it_carried_afterwards(jobs: Jobs) -> None:
         await jobs.outbox.carry(OWN, message.ids, "")
 
 
-async def test_colours_and_empty_lines_are_no_rest_to_be_read(jobs: Jobs) -> None:
-    await ran(jobs, r"printf '\033[31mred\033[0m\n\n\nend\n'; printf '\033[1mbad\033[0m\n' >&2; exit 1")
-    message = await due(jobs)
-    assert message.items[0].extract == "red\nend\nbad"
-    assert "the rest" not in message.text
-
-
-@pytest.mark.parametrize(("exits", "most"), [(0, 500), (1, 1500)])
-async def test_the_end_of_a_job_is_worth_a_few_lines_of_what_it_wrote(jobs: Jobs, exits: int, most: int) -> None:
-    job = await ran(jobs, f"seq 3000; exit {exits}")
-    message = await due(jobs)
-    (told,) = message.items
-    assert most - 10 < len(told.extract) <= most
-    assert told.extract.endswith("\n3000")
-    assert f"of 13.57 KiB it wrote (the rest: bide logs {job}):" in message.text
-
-
 async def test_a_question_does_not_pass_for_a_part_of_what_its_job_wrote(jobs: Jobs, gate: Gate) -> None:
     job = (await jobs.run(f"seq 3000; {gate.wait}", background=True)).job.id
     await jobs.questions.pose(job, Question("Which?", Form.SELECT, ("red", "blue")))

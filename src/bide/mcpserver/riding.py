@@ -17,7 +17,7 @@ from bide.mcpserver.display import Display
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.model import toolcalls
 from bide.model.errors import BideError
-from bide.model.news import compose
+from bide.model.news import compose, quoted
 from bide.model.notice import ENDS, Item, Message, Told
 from bide.model.outboxforms import item_to_json
 from bide.model.schema import Json
@@ -108,12 +108,10 @@ async def _new_of(call: Call, item: Item) -> Item:
         return item
     room = len(item.extract) + _ROUNDING
     found = await call.jobs.excerpt(item.job, budget=room, since=call.shown.since(item.job))
-    left_out = any(part.omitted for part in found.parts)
-    if not left_out:
+    if not any(part.omitted for part in found.parts):
         call.shown.show(item.job, {part.stream: part.next for part in found.parts})
-    text = "".join(piece.text for part in found.parts for piece in part.pieces)
-    lines = [line for line in text.split("\n") if line.strip()]
-    return replace(item, extract="\n".join(lines), cut=True if left_out else None)
+    text, cut = quoted(found, room)
+    return replace(item, extract=text, cut=True if cut else None)
 
 
 _ROUNDING = 100

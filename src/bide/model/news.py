@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
+from bide.model.excerpt import Excerpt
 from bide.model.notice import Item
 from bide.model.pacing import BATCH_BYTES, COUNT_BYTES
 from bide.model.units import show_duration, show_size
@@ -49,6 +50,15 @@ def is_whole(data: bytes, text: str) -> bool:
     """Whether an extract has every line that there is, none of them cut."""
     lines = _lines(data)
     return text == "\n".join(lines) and not any(len(line) == LINE_MAX for line in lines)
+
+
+def quoted(found: Excerpt, room: int) -> tuple[str, bool]:
+    """Return the lines of an excerpt without empty ones, and whether they are less than all there is."""
+    pieces = [piece for part in found.parts for piece in part.pieces]
+    rows = [clean_line(line) for piece in pieces for line in piece.text.split("\n")]
+    text = "\n".join(row for row in rows if row.strip())
+    cut = any(part.omitted for part in found.parts) or any(piece.times > 1 for piece in pieces)
+    return text[:room], cut or len(text) > room or any(len(row) == LINE_MAX for row in rows)
 
 
 def extract(data: bytes, room: int) -> str:

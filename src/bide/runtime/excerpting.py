@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 
 from bide.excerpts.choosing import Chosen, Source, chosen, whole
 from bide.excerpts.scanning import Scan
@@ -22,6 +22,7 @@ _CHUNK = 1024 * 1024
 """So much is looked through at once: about 4 ms."""
 _AT_ONCE = 16 * 1024
 """Output of so many bytes that fits is not worth a thread."""
+_WHOLE: Mapping[Stream, int] = dict.fromkeys(Stream, 0)
 
 
 async def excerpt(
@@ -31,7 +32,13 @@ async def excerpt(
     begins = _checked(budget, since)
     job = core.find(ref)
     core.seen.mark(job)
-    wanted = tuple(Stream) if stream is None else (stream,)
+    return await selected(core, job, tuple(Stream) if stream is None else (stream,), budget, begins)
+
+
+async def selected(
+    core: Core, job: Job, wanted: Sequence[Stream], budget: int, begins: Mapping[Stream, int] = _WHOLE
+) -> Excerpt:
+    """Return what is worth showing of some streams, each from an offset on. Nobody counts as told of the job."""
     with contextlib.ExitStack() as files:
         stored = [files.enter_context(_stored(core, job, one, begins[one])) for one in wanted]
         sources = [one.source for one in stored]

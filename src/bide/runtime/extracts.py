@@ -7,7 +7,7 @@ from typing import Any
 
 from bide.model.job import Job
 from bide.model.messages import job_to_json
-from bide.model.news import batch, clean_line, extract, is_whole
+from bide.model.news import batch, clean_line, extract, is_whole, quoted
 from bide.model.notice import ENDS, Item, Notice
 from bide.model.notify import What
 from bide.model.output import Stream
@@ -16,15 +16,17 @@ from bide.model.question import Posed
 from bide.model.questionforms import question_to_json
 from bide.model.units import show_duration
 from bide.model.words import asked, ended_how
+from bide.runtime import excerpting
 from bide.runtime.core import Core, size_of
 from bide.runtime.reading import kept, slice_at, tail
 
-_TAIL = 16 * 1024
 _ANSWER = 1024 * 1024
 """So much of an LLM's output is looked through for its answer, from the end, where that is."""
 _COMMAND_MAX = 80
 _WELL, _ILL = 500, 1500
 """Characters of output that the end of a job is worth: who wants more of it reads it."""
+_LEAST = 40
+"""Room for fewer characters is not worth looking through what a job wrote."""
 _SHOWS = (*ENDS, What.ERROR, What.OUTPUT)
 """Notices that show what the job wrote."""
 
@@ -54,15 +56,23 @@ class Known:
         return self._size
 
 
-def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> Item:
+async def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> Item:
     """The notice in words, with an extract of at most so many characters."""
     over = isinstance(job.phase, Ended) and notice.what is not What.ACTED
     body = known.body if over else {}
     # A question is put, not written; and of one that is ready or silent nothing is shown.
     shown = notice.what in _SHOWS or (notice.what is What.WAITING and not notice.detail)
-    said = _answer(core, job) if over and room > 0 else b""
-    size = len(said) or (known.size if shown else None)
-    text, read = (extract(said, room), said) if said else _extract(core, job, notice, room)
+    text, size, cut = "", None, False
+    if over and room > 0 and (said := _answer(core, job)):
+        text, size = extract(said, room), len(said)
+        cut = not is_whole(said, text)
+    elif notice.what in ENDS and room >= _LEAST:
+        text, cut = await _output(core, job, min(room, _ILL if notice.what is What.FAILED else _WELL))
+    elif room > 0 and notice.what not in ENDS:
+        text = _extract(core, job, notice, room)
+        cut = True
+    if size is None and shown:
+        size = known.size
     return Item(
         id=notice.id,
         job=job.id,
@@ -79,7 +89,7 @@ def told_of(core: Core, job: Job, notice: Notice, room: int, known: Known) -> It
         duration_ms=body["duration_ms"] if over else None,
         extract=text,
         size=size,
-        cut=True if text and size is not None and (size > len(read) or not is_whole(read, text)) else None,
+        cut=True if text and size is not None and cut else None,
     )
 
 
@@ -116,22 +126,19 @@ def _asked(core: Core, job: Job, notice: Notice) -> str:
     return "" if facts is None or facts.waiting is None else facts.waiting.replace("\n", " ")
 
 
-def _extract(core: Core, job: Job, notice: Notice, room: int) -> tuple[str, bytes]:
-    """Some of what it wrote, or asks; and out of what that was taken."""
-    if room <= 0:
-        return "", b""
-    if notice.what in (What.ERROR, What.READY, What.STALLED, What.ACTED):
-        return clean_line(notice.detail)[:room] if notice.what is What.ERROR else "", b""
+async def _output(core: Core, job: Job, room: int) -> tuple[str, bool]:
+    """Return what explains the end of a job, and whether that is less than it wrote."""
+    found = await excerpting.selected(core, job, tuple(Stream), room)
+    return quoted(found, room)
+
+
+def _extract(core: Core, job: Job, notice: Notice, room: int) -> str:
+    """Return some of what a job wrote, or asks, while it goes on."""
+    if notice.what is What.ERROR:
+        return clean_line(notice.detail)[:room]
     if notice.what is What.WAITING:
-        return clean_line(_asked(core, job, notice))[:room], b""
-    if notice.what is What.OUTPUT:
-        return _piece(core, job, notice, room), b""
-    room = min(room, _ILL if notice.what is What.FAILED else _WELL)
-    # What went wrong is told on stderr, if anything is.
-    err = tail(core, job, Stream.ERR, _TAIL).data
-    out = tail(core, job, Stream.OUT, _TAIL).data
-    read = out + (b"\n" if out and not out.endswith(b"\n") else b"") + err
-    return extract(read, room), read
+        return clean_line(_asked(core, job, notice))[:room]
+    return _piece(core, job, notice, room) if notice.what is What.OUTPUT else ""
 
 
 def _answer(core: Core, job: Job) -> bytes:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.news import compose
-from bide.model.notice import Delivery, Item, Level, Message, Outlook, State, Told, in_order, notice, superseded
+from bide.model.notice import ENDS, Delivery, Item, Level, Message, Outlook, State, Told, in_order, notice, superseded
 from bide.model.notify import What
 from bide.model.request import KEY_MAX, check_owner
 from bide.runtime.consumers import SINK, Consumers
@@ -89,11 +89,11 @@ class LocalOutbox:
     async def _take(self, consumer: str, carrier: str, limit: int, room: int, wanted: _Wanted) -> Message:
         await self.written()
         if not carrier and not self._taking.locked():
-            return self._due(consumer, limit, room, wanted)
+            return await self._due(consumer, limit, room, wanted)
         # One at a time, so that nobody else is handed the same.
         async with self._taking:
             await self.written()
-            message = self._due(consumer, limit, room, wanted)
+            message = await self._due(consumer, limit, room, wanted)
             if message.items and carrier:
                 with anyio.CancelScope(shield=True):
                     await self.core.hub.settled(self.core.store.outbox.carry(consumer, message.ids, carrier, now()))
@@ -105,7 +105,18 @@ class LocalOutbox:
         if told is not None:
             await self.core.hub.settled(told)
 
-    def _due(self, consumer: str, limit: int, room: int, wanted: _Wanted) -> Message:
+    async def _due(self, consumer: str, limit: int, room: int, wanted: _Wanted) -> Message:
+        found = self._chosen(consumer, limit, wanted)
+        message = await self.message(consumer, found[:limit], room, more=len(found) - limit)
+        if not any(item.extract and item.what in ENDS for item in message.items):
+            return message
+        # Some may have been told elsewhere while output was looked through. Nothing comes between the rows and the return.
+        await self.written()
+        still = {one.notice.id for one, _ in self._chosen(consumer, limit, wanted)}
+        left = tuple(item for item in message.items if item.id in still)
+        return message if len(left) == len(message.items) else _message(consumer, left, message.more)
+
+    def _chosen(self, consumer: str, limit: int, wanted: _Wanted) -> list[tuple[Delivery, Job]]:
         found: list[tuple[Delivery, Job]] = []
         # What is watched may be many, and hide what is not.
         for look_at in (2 * limit, _LOOK_AT):
@@ -113,7 +124,7 @@ class LocalOutbox:
             found = self.fitting(consumer, [one for one in rows if wanted.has(one)])
             if found or len(rows) < look_at:
                 break
-        return self.message(consumer, found[:limit], room, more=len(found) - limit)
+        return found
 
     def fitting(self, consumer: str, deliveries: Sequence[Delivery]) -> list[tuple[Delivery, Job]]:
         """Those to be told now, the most severe first; what is not wanted, or no longer so, is dropped for good."""
@@ -165,17 +176,16 @@ class LocalOutbox:
         facts = self.core.with_facts(job).facts
         return facts is not None and facts.waiting is not None
 
-    def message(self, consumer: str, found: Sequence[tuple[Delivery, Job]], room: int, more: int = 0) -> Message:
+    async def message(self, consumer: str, found: Sequence[tuple[Delivery, Job]], room: int, more: int = 0) -> Message:
         """One message of these."""
         items: list[Item] = []
         known: dict[str, Known] = {}
         for at, (one, job) in enumerate(found):
             facts = known.get(job.id) or known.setdefault(job.id, Known(self.core, job))
-            item = told_of(self.core, job, one.notice, room // max(1, min(len(found) - at, 4)), facts)
+            item = await told_of(self.core, job, one.notice, room // max(1, min(len(found) - at, 4)), facts)
             room -= len(item.extract)
             items.append(item)
-        more = max(more, 0)
-        return Message(consumer, tuple(items), compose(items, os.urandom(3).hex(), more), more)
+        return _message(consumer, tuple(items), max(more, 0))
 
     @with_sound_store
     async def acknowledge(self, consumer: str, notices: Sequence[str]) -> int:
@@ -270,6 +280,10 @@ class LocalOutbox:
         self.core.watches.hold(jobs)
         future = self.core.store.outbox.tell(told.asker, jobs, carrier, now())
         future.add_done_callback(lambda _: self.core.hub.call_soon(lambda: self.core.watches.release(jobs)))
+
+
+def _message(consumer: str, items: tuple[Item, ...], more: int) -> Message:
+    return Message(consumer, items, compose(items, os.urandom(3).hex(), more), more)
 
 
 def _checked(carrier: str) -> str:

@@ -96,7 +96,7 @@ class _Sink:
         await self._deliver(found, carrier)
 
     async def _deliver(self, found: Sequence[tuple[Delivery, Job]], carrier: str) -> None:
-        message = self._outbox.message(self._consumer, found, ROOM)
+        message = await self._outbox.message(self._consumer, found, ROOM)
         tries = max((one.tries for one, _ in found), default=0) + 1
         self._outbox.delivering.add(self._consumer)
         try:
