@@ -96,8 +96,8 @@ class Jobs(Protocol):
         """
         ...
 
-    async def get(self, job: str) -> Job:
-        """One job as it is now: phase, end, usage, whether it waits for input."""
+    async def get(self, job: str, *, owner: str | None = None) -> Job:
+        """One job as it is now: phase, end, usage, whether it waits for input. With an `owner`, only its own jobs are found."""
         ...
 
     async def list(self, where: Filter = ..., *, limit: int = PAGE, before: str | None = None) -> Page:

@@ -205,6 +205,20 @@ async def test_a_handle_of_a_command_is_found_after_the_program_came_back(local:
     assert awaited["completed"][0]["id"] == "long"
 
 
+async def test_260_a_forgotten_handle_says_so_by_its_name_and_is_not_found_by_others(
+    desk: Coordinator, local: Jobs
+) -> None:
+    await said(desk, spawn("old", "true"), awaiting(all=["old"]))
+    (job,) = (await local.list()).jobs
+    await local.forget(job.id)
+    async with coordinate(local, tools(), owner="me") as later, coordinate(local, tools(), owner="you") as other:
+        for ref in ("old", job.id):
+            for call in (awaiting(all=[ref]), Call("1", "shell", {"action": "fetch", "id": ref})):
+                (sentence,) = await said(later, call)
+                assert sentence.startswith(f"Handle `{ref}` was forgotten at ")
+                assert await said(other, call) == [f"Handle `{ref}` not found"]
+
+
 @pytest.mark.parametrize("pty", [False, True])
 async def test_144_a_program_fetches_and_aborts_what_an_earlier_one_spawned(local: Jobs, gate: Gate, pty: bool) -> None:
     own = Tool("own", "Reads.", ToolSettings(f"echo here; {gate.wait}", stdin=not pty, pty=pty), spawn=STATEFUL)

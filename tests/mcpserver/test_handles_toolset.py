@@ -253,14 +253,53 @@ async def test_handles_of_others_are_not_found(jobs_here: Jobs, tmp_path: Path, 
         assert (await stopped(alice, "mine"))["result"] == ""
 
 
-async def test_260_a_forgotten_handle_says_that_it_was_forgotten(ai: Agent, jobs_here: Jobs) -> None:
+async def test_260_a_forgotten_handle_says_that_it_was_forgotten_by_id_and_by_name(ai: Agent, jobs_here: Jobs) -> None:
     await spawn(ai, "shell", "old", command="true")
     await stopped(ai, "old")
     (job,) = (await jobs_here.list()).jobs
     await jobs_here.forget(job.id)
-    code, sentence = await ai.refusal("await", all=[job.id])
+    for ref in (job.id, "old"):
+        for tool, given in (("await", {"all": [ref]}), ("shell", {"action": "fetch", "id": ref})):
+            code, sentence = await ai.refusal(tool, **given)
+            assert code == "job_forgotten"
+            assert sentence.startswith(f"Handle `{ref}` was forgotten at ")
+
+
+async def test_260_what_another_owner_forgot_is_not_found(
+    ai: Agent, reader: Agent, jobs_here: Jobs, gate: Gate
+) -> None:
+    await spawn(ai, "shell", "old", command="true")
+    await stopped(ai, "old")
+    (job,) = (await jobs_here.list()).jobs
+    await jobs_here.forget(job.id)
+    for ref in (job.id, "old"):
+        answer = await reader.ask("shell", action="fetch", id=ref)
+        assert text_of(answer) == f"Handle `{ref}` not found"
+    # A job of that name, but of another owner, does not change what is said of one's own.
+    await spawn(reader, "shell", "old", command=gate.wait)
+    code, _ = await ai.refusal("shell", action="fetch", id="old")
     assert code == "job_forgotten"
-    assert sentence.startswith(f"Handle `{job.id}` was forgotten at ")
+    gate.open()
+    assert (await reader.ask("await", all=["old"])).is_error is False
+
+
+async def test_260_an_id_whose_job_was_forgotten_is_awaited_where_it_is_spawned_beside(
+    ai: Agent, jobs_here: Jobs
+) -> None:
+    await spawn(ai, "shell", "again", command="true")
+    await stopped(ai, "again")
+    (job,) = (await jobs_here.list()).jobs
+    await jobs_here.forget(job.id)
+    found: list[dict[str, Any]] = []
+
+    async def wait() -> None:
+        found.append(await stopped(ai, "again"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait)
+        await anyio.sleep(0.1)
+        await ai.ask("shell", action="spawn", id="again", command="echo new")
+    assert found[0]["result"] == "new\n"
 
 
 async def test_146_an_answer_has_its_output_once_in_the_text_or_in_the_data(ai: Agent, reader: Agent) -> None:

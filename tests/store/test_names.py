@@ -150,3 +150,17 @@ def test_a_forgotten_name_says_when_the_last_one_was_forgotten(
     assert store.tombstone("build") == (NOW + timedelta(days=1), "")
     assert store.tombstone(jobs[0].id) == (NOW, "")
     assert store.tombstone("test") is None
+
+
+def test_260_a_tombstone_may_be_asked_for_as_one_owner(
+    store: Store, make: Callable[..., Job], over: Callable[..., Ended]
+) -> None:
+    jobs = [make(name="build", owner=owner, phase=over()) for owner in ("ann", "bob")]
+    store.add(jobs).result()
+    for day, job in enumerate(jobs):
+        store.forget(job.id, NOW + timedelta(days=day)).result()
+    assert store.tombstone("build", "ann") == (NOW, "")
+    assert store.tombstone("build", "bob") == (NOW + timedelta(days=1), "")
+    assert store.tombstone("build", "eve") is None
+    assert store.tombstone(jobs[0].id, "ann") == (NOW, "")
+    assert store.tombstone(jobs[0].id, "bob") is None

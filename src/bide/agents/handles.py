@@ -114,7 +114,7 @@ class Handles:
         return False
 
     async def find(self, ref: str) -> Handle:
-        """The handle of this id. Raises JobNotFound."""
+        """The handle of this id. Raises JobNotFound or JobForgotten."""
         if ref in self._known:
             return self._known[ref]
         job = await self._owned(ref)
@@ -142,15 +142,12 @@ class Handles:
 
     async def _owned(self, ref: str) -> Job:
         if ID_PATTERN.match(ref):
-            job = await self.jobs.get(ref)
-            if job.owner == self.owner:
-                return job
-            raise JobNotFound(job=ref)
+            return await self.jobs.get(ref, owner=self.owner)
         for phase in ("running", "queued", None):
             page = await self.jobs.list(Filter(owner=self.owner, name=ref, phase=phase), limit=1)
             if page.jobs:
                 return page.jobs[0]
-        raise JobNotFound(job=ref)
+        return await self.jobs.get(ref, owner=self.owner)  # which says if it was forgotten
 
     async def job(self, handle: Handle) -> Job | None:
         """Its job as it is now; `None` for a placeholder, and where there will be none."""

@@ -73,9 +73,9 @@ class RemoteJobs:
         """See beside.Llm.ask."""
         return await self.llm.ask(cli, prompt, **options)
 
-    async def get(self, job: str) -> Job:
+    async def get(self, job: str, *, owner: str | None = None) -> Job:
         """See api.Jobs.get."""
-        return job_from_json(await self._transport.call("GET", _path(job)))
+        return job_from_json(await self._transport.call("GET", _path(job), query={"owner": owner}))
 
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:
         """See api.Jobs.list."""

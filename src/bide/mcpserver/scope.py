@@ -43,6 +43,11 @@ class Reach(Struct, frozen=True):
     shared: tuple[str, ...] = ()
     """Owners who share theirs with it."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing beside its own jobs is within it."""
+        return self.scope == "own" and not self.shared
+
     def has(self, job: Job) -> bool:
         """Whether the job is within it."""
         if self.scope == "all" or job.owner in self.shared:
@@ -101,11 +106,11 @@ class Own:
         """The job with this id or name; of a name the owner's own goes first. Raises JobNotFound or JobForgotten."""
         if ID_PATTERN.match(ref):
             with self.unseen(JobNotFound(job=ref)):
-                job = await self._jobs.get(ref)
+                job = await self._jobs.get(ref, owner=self.owner if self.reach.is_empty else None)
             if not self.may(job):
                 raise JobNotFound(job=ref)
             return job
-        owners = (self.owner,) if self.reach == NOTHING_MORE else (self.owner, None)
+        owners = (self.owner,) if self.reach.is_empty else (self.owner, None)
         for owner in owners:
             # An active job of the name goes before a newer one that ended.
             for phase in ("running", "queued", None):
@@ -113,7 +118,8 @@ class Own:
                 for job in page.jobs:
                     if self.may(job):
                         return job
-        raise JobNotFound(job=ref)
+        with self.unseen(JobNotFound(job=ref)):
+            return await self._jobs.get(ref, owner=self.owner)  # which says if it was forgotten
 
     async def page(self, where: Filter, scope: str, limit: int, before: str | None) -> tuple[list[Job], str | None]:
         """The newest jobs of a view, and where the next page begins. Raises BadRequest for one that was not granted."""
@@ -151,9 +157,9 @@ class Own:
             arrival = self.arrivals.next()
             try:
                 return (await self.job(ref)).id
-            except JobForgotten:
-                raise
-            except JobNotFound:
+            except JobNotFound as error:
+                if isinstance(error, JobForgotten) and ID_PATTERN.match(ref):
+                    raise
                 await arrival.wait()
 
 

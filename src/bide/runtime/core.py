@@ -75,27 +75,27 @@ class Core:
         """Do something beside everything else, until the runtime ends; damage to the index makes it begin again."""
         self.hub.spawn(partial(until_done, self.renewal, work))
 
-    def find(self, ref: str) -> Job:
+    def find(self, ref: str, owner: str | None = None) -> Job:
         """The job with this id or name, as the runtime knows it. Raises JobNotFound or JobForgotten.
 
-        Owners may use the same name: it means the job of whoever asks, and only without one that of somebody else.
+        Owners may use the same name: it means the job of whoever asks, and only without one that of somebody else. With an
+        `owner`, jobs of others are not there and never were.
         """
         live = self.keeping.table.live.get(ref)
-        if live is not None:
-            return live.job
-        job = (
-            self._recorded(ref, None)
-            if ID_PATTERN.match(ref)
-            else self._named(ref, asker_now()) or self._named(ref, None)
-        )
-        if job is not None:
+        job = self._looked_up(ref, owner) if live is None else live.job
+        if job is not None and owner in (None, job.owner):
             return job
         # Not there, or no longer: it may have been forgotten since its id was looked up.
-        tombstone = self.store.tombstone(ref)
+        tombstone = self.store.tombstone(ref, owner)
         if tombstone is None:
             raise JobNotFound(job=ref)
         at, why = tombstone
         raise JobForgotten(job=ref, at=stamp(at) or "", why=why or "as asked")
+
+    def _looked_up(self, ref: str, owner: str | None) -> Job | None:
+        if ID_PATTERN.match(ref):
+            return self._recorded(ref, None)
+        return self._named(ref, owner or asker_now()) or (self._named(ref, None) if owner is None else None)
 
     def _named(self, name: str, owner: str | None) -> Job | None:
         """The active one, else the newest. The rows may lag behind: an end is told as soon as its folder has it."""

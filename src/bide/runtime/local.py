@@ -124,9 +124,9 @@ class LocalJobs:
         return await self.llm.ask(cli, prompt, **options)
 
     @with_sound_store
-    async def get(self, job: str) -> Job:
+    async def get(self, job: str, *, owner: str | None = None) -> Job:
         """See api.Jobs.get."""
-        found = self.core.with_facts(self.core.seen.mark(self.core.find(job)))
+        found = self.core.with_facts(self.core.seen.mark(self.core.find(job, owner)))
         # A tree may have thousands of descriptors to look at.
         return await anyio.to_thread.run_sync(ports.with_ports, self.core, found) if ports.may_listen(found) else found
 

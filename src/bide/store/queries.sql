@@ -193,11 +193,11 @@ WHERE name = :name AND (:owner IS NULL OR owner = :owner)
 ORDER BY seq DESC LIMIT 1
 
 -- tombstone
--- When and why the job with this id was forgotten, or else the last one with this name.
+-- When and why the job with this id was forgotten, or else the last one with this name; of one owner or of any.
 SELECT at, why FROM (
-    SELECT 0 AS rank, at, why FROM forgotten WHERE id = :ref
+    SELECT 0 AS rank, at, why FROM forgotten WHERE id = :ref AND (:owner IS NULL OR owner = :owner)
     UNION ALL
-    SELECT 1, max(at), why FROM forgotten WHERE name = :ref
+    SELECT 1, max(at), why FROM forgotten WHERE name = :ref AND (:owner IS NULL OR owner = :owner)
 ) WHERE at IS NOT NULL ORDER BY rank LIMIT 1
 
 -- list_events

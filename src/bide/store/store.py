@@ -253,9 +253,12 @@ class Store:
                 return str(found)
         return None
 
-    def tombstone(self, ref: str) -> tuple[datetime, str] | None:
-        """When the job with this id was forgotten, or else the last one with this name, and why if that is known."""
-        rows = self._rows("tombstone", {"ref": ref}, lambda row: (from_ms(row[0]), str(row[1])))
+    def tombstone(self, ref: str, owner: str | None = None) -> tuple[datetime, str] | None:
+        """When the job with this id was forgotten, or else the last one with this name, and why if that is known.
+
+        With an owner, only its own jobs count.
+        """
+        rows = self._rows("tombstone", {"ref": ref, "owner": owner}, lambda row: (from_ms(row[0]), str(row[1])))
         return rows[0] if rows else None
 
     def page(self, where: Filter, limit: int, before: str | None) -> Page:

@@ -175,8 +175,8 @@ class Routes:
             return
         await reply.json(ran_to_json(await self.jobs.run(wanted)))
 
-    async def on_get(self, _: HttpRequest, reply: Reply, job: str) -> None:
-        await reply.json(job_to_json(await self.jobs.get(job)))
+    async def on_get(self, request: HttpRequest, reply: Reply, job: str) -> None:
+        await reply.json(job_to_json(await self.jobs.get(job, owner=request.query.get("owner"))))
 
     async def on_list(self, request: HttpRequest, reply: Reply, _: str) -> None:
         query: dict[str, Any] = dict(request.query)

@@ -59,8 +59,9 @@ class Confined:
         """See beside.Llm.ask."""
         return await self.llm.ask(cli, prompt, **options)
 
-    async def get(self, job: str) -> Job:
+    async def get(self, job: str, *, owner: str | None = None) -> Job:
         """See api.Jobs.get."""
+        self.rights.of(owner)
         return await self._jobs.get(self.rights.own(job).id)
 
     async def list(self, where: Filter = Filter(), *, limit: int = PAGE, before: str | None = None) -> Page:

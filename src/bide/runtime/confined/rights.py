@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bide.model.errors import NotAllowed
+from bide.model.errors import JobForgotten, JobNotFound, NotAllowed
 from bide.model.job import Job
 from bide.model.owners import job_of
 from bide.model.request import Request
@@ -37,11 +38,16 @@ class Rights:
         return self.owner
 
     def own(self, ref: str) -> Job:
-        """The job of this id or name, if it is the owner's."""
-        found = self.core.find(ref)
-        if found.owner != self.owner:
-            raise self.refused(f"job {found.id} belongs to owner {found.owner!r}")
-        return found
+        """The job of this id or name, if it is the owner's. Of what another forgot, nothing is said."""
+        try:
+            return self.core.find(ref, self.owner)
+        except JobForgotten:
+            raise
+        except JobNotFound:
+            with suppress(JobForgotten):
+                found = self.core.find(ref)
+                raise self.refused(f"job {found.id} belongs to owner {found.owner!r}") from None
+            raise
 
     def request(self, request: Request) -> Request:
         """The request as the owner's own, from within this job."""
