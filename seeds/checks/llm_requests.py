@@ -333,13 +333,17 @@ def start_shape(t: Trial) -> None:
         t.equal([job["cli"], job["status"]], [cli, "running"], f"{cli}: job")
         t.equal([found["approval"], found["mcpServers"]], [None, {"requested": ["sqry"]}], f"{cli}: the rest")
         t.equal("resumable" in found, cli == "gemini", f"{cli}: resumable is there")
-        if cli == "claude":
-            t.claim(found["sessionId"], f"claude: sessionId {found['sessionId']}")
+        if cli != "mistral":
+            t.claim(found["sessionId"], f"{cli}: sessionId {found['sessionId']}")
         last = over(t, c, job["id"])
         if cli != "mistral":
             t.claim(last.get("sessionId"), f"{cli}: sessionId at the end {last.get('sessionId')}")
-        if found["sessionId"]:
-            t.equal(last.get("sessionId"), found["sessionId"], f"{cli}: the same at the end:")
+        if cli != "mistral":
+            done(t, c, cli, f"next {cli}", sessionId=found["sessionId"])
+            t.claim(
+                str(last["sessionId"]) in argv_of(t, f"next {cli}"),
+                f"{cli}: the sessionId of the start goes on with the conversation: {argv_of(t, f'next {cli}')[-4:]}",
+            )
     t.equal(begin(c, "gemini", "new one").get("resumable"), False, "gemini: resumable without an id")
     known = c.call("gemini_request", {"prompt": "first"}).data["sessionId"]
     t.equal(begin(c, "gemini", "again", sessionId=known).get("resumable"), True, "gemini: resumable with one")
