@@ -8,7 +8,7 @@ from tests.mcpserver.test_riding import settled, started
 from tests.support.gates import Gate
 
 from bide.api import Jobs
-from bide.mcpserver.shown import JOBS, Memory, Showing
+from bide.mcpserver.shown import JOBS, Memory, Showing, Span
 from bide.model.output import Stream
 from bide.model.schema import Json
 
@@ -70,20 +70,21 @@ async def test_a_client_that_comes_back_is_shown_everything_again(jobs_here: Job
 
 async def test_an_answer_that_is_not_complete_has_shown_nothing() -> None:
     memory = Memory()
-    Showing(memory).show("j1", {Stream.OUT: 5})
-    assert memory.since("j1") == {}
+    Showing(memory).show("j1", {Stream.OUT: Span(5)})
+    assert Showing(memory).since("j1") == {}
     complete = Showing(memory)
-    complete.show("j1", {Stream.OUT: 5})
-    complete.show("j1", {Stream.OUT: 3, Stream.ERR: 1})
+    complete.show("j1", {Stream.OUT: Span(5)})
+    complete.show("j1", {Stream.OUT: Span(3), Stream.ERR: Span(1)})
     complete.commit()
-    assert memory.since("j1") == {Stream.OUT: 5, Stream.ERR: 1}
+    assert Showing(memory).since("j1") == {Stream.OUT: 5, Stream.ERR: 1}
 
 
 def test_a_connection_remembers_so_many_jobs() -> None:
     memory = Memory()
     for number in range(JOBS + 1):
-        memory.add(f"j{number}", {Stream.OUT: 1})
-    assert (memory.since("j0"), memory.since("j1")) == ({}, {Stream.OUT: 1})
+        memory.add(f"j{number}", {Stream.OUT: Span(1)})
+    shown = Showing(memory)
+    assert (shown.since("j0"), shown.since("j1")) == ({}, {Stream.OUT: 1})
 
 
 async def test_what_a_success_left_out_is_still_new(ai: Agent) -> None:
@@ -128,3 +129,56 @@ async def test_a_refusal_is_a_text_alone_where_a_model_sees_no_text_beside_data(
             answer = await ai.ask("logs", **given)
             assert (answer.is_error, answer.structured_content) == (True, None)
             assert text_of(answer)
+
+
+LONG = "python3 -c \"print('ok\\n' * 1, *range(40000), 'boom: error', sep='\\n'); exit(1)\""
+
+
+@pytest.mark.parametrize("budget", [1, 50, 500])
+async def test_066_what_a_small_budget_left_out_is_still_to_be_had(ai: Agent, budget: int) -> None:
+    job = (await ai.data("run", command=LONG, budget=budget))["job"]
+    found = await ai.data("logs", job=job)
+    assert len(found["out"]["text"]) > 4000
+    assert "Nothing new" in (said := await ai.text("logs", job=job))
+    assert f'more of it: logs {{"job": "{job}", "budget": 8000}}' in said
+    assert len((await ai.data("logs", job=job, budget=8000))["out"]["text"]) > 20000
+    assert "Nothing new" in await ai.text("logs", job=job, budget=8000)
+
+
+async def test_066_reading_what_was_left_out_counts_as_shown(ai: Agent) -> None:
+    job = (await ai.data("run", command="seq 3000; exit 1", budget=500))["job"]
+    first = (await ai.data("logs", job=job, offset=0, limit=1 << 20, budget=100_000))["out"]
+    assert first["next"] == first["size"]
+    assert "Nothing new" in await ai.text("logs", job=job, budget=8000)
+
+
+async def test_066_a_success_that_is_summed_up_is_not_summed_up_again(ai: Agent) -> None:
+    job = (await ai.data("run", command="sleep 0.3; seq 4000", background=True))["job"]
+    assert "4000" in str((await ai.ask("await", jobs=[job])).structured_content)
+    again = await ai.ask("await", jobs=[job])
+    assert "4000" not in text_of(again)
+    assert f'Nothing new since byte 18893 of out; more of it: logs {{"job": "{job}"}}' in text_of(again)
+    assert (await ai.data("logs", job=job))["out"]["text"].startswith("1\n2\n")
+
+
+async def test_066_lines_of_a_notice_are_not_shown_again(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
+    async with agent(jobs_here, tmp_path, owner="ann") as ai:
+        job = await started(ai, gate, "seq 30000; echo ba'd: error'; exit 7", env={"LC_ALL": "C"})
+        gate.open()
+        await settled(jobs_here, "ann")
+        (told,) = (await ai.data("jobs", name="nothing"))["notices"]
+        assert "bad: error" in told["extract"]
+        after = await ai.text("await", jobs=[job])
+        assert ("bad: error" in after, "more of it: logs" in after) == (False, True)
+        assert "bad: error" in (await ai.data("logs", job=job))["out"]["text"]
+
+
+async def test_066_a_character_that_is_not_complete_is_held_back(ai: Agent, gate: Gate) -> None:
+    command = f"printf 'gr\\303'; {gate.wait}; printf '\\274\\303\\237e\\n'; exit 1"
+    first = await ai.data("run", command=command, wait=0.5)
+    assert (first["out"]["text"], first["out"]["next"]) == ("gr", 2)
+    assert (await ai.data("logs", job=first["job"], offset=0))["out"]["text"] == "gr"
+    gate.open()
+    assert (await ai.data("await", jobs=[first["job"]]))["out"]["text"] == "\u00fc\u00dfe\n"
+    cut = (await ai.data("logs", job=first["job"], offset=0, limit=3))["out"]
+    assert (cut["text"], cut["next"]) == ("gr", 2)

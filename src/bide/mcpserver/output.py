@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bide.mcpserver.answers import answered
 from bide.mcpserver.gaps import CHARS_PER_TOKEN, text_of
+from bide.mcpserver.shown import Span, spans_of
 from bide.mcpserver.tool import Answer, Call
-from bide.model.excerpt import Excerpt, Part, Piece, Why
+from bide.mcpserver.toolsets.pieces import decoded
+from bide.model.excerpt import LARGEST, Excerpt, Part, Piece, Why
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.phase import Ended
@@ -101,25 +104,47 @@ async def view(call: Call, job: Job, budget: int | None, *, several: int = 0) ->
     if is_well(job) and budget is None:
         return await _of_success(call, job, WELL_OF_SEVERAL if several else WELL)
     share = SEVERAL // max(several, 1) if several else BUDGET if isinstance(job.phase, Ended) else GOES_ON
-    return await selected(call, job, budget or share)
+    return await selected(call, job, budget or share, again=budget is not None)
 
 
-async def selected(call: Call, job: Job, budget: int, stream: Stream | None = None) -> View:
-    """Return what is worth reading of a job's new output, within a budget of tokens."""
-    since = call.shown.since(job.id)
+async def selected(call: Call, job: Job, budget: int, stream: Stream | None = None, *, again: bool = False) -> View:
+    """Return what is worth reading of a job's new output, within a budget of tokens.
+
+    `again` selects also among what answers with a smaller budget left out.
+    """
+    since = call.shown.since(job.id, budget if again else 0)
     found = await call.jobs.excerpt(job.id, stream=stream, budget=budget * CHARS_PER_TOKEN, since=since)
-    call.shown.show(job.id, {part.stream: part.next for part in found.parts})
-    return _told(job, found, call.mark, since)
+    found = await _complete(call, job, found)
+    call.shown.show(job.id, spans_of(found.parts, budget))
+    return _told(call, job, found, since)
+
+
+async def _complete(call: Call, job: Job, found: Excerpt) -> Excerpt:
+    """Return an excerpt without a character of which the job has not yet written the last byte."""
+    return replace(found, parts=tuple([await _whole(call, job, part) for part in found.parts]))
+
+
+async def _whole(call: Call, job: Job, part: Part) -> Part:
+    last = part.pieces[-1] if part.pieces else None
+    if part.ended or last is None or last.end < part.size or not last.text.endswith("\ufffd"):
+        return part
+    read = await call.jobs.read(job.id, stream=part.stream, offset=max(last.end - 3, last.start), limit=3)
+    _, rest = decoded(read.data[: last.end - read.offset], final=False)
+    if not rest:
+        return part
+    kept = replace(last, end=last.end - rest, text=last.text[:-1])
+    return replace(part, pieces=(*part.pieces[:-1], *((kept,) if kept.text else ())), next=part.next - rest)
 
 
 async def _of_success(call: Call, job: Job, budget: int) -> View:
     since = call.shown.since(job.id)
     found = await call.jobs.excerpt(job.id, budget=budget * CHARS_PER_TOKEN, since=since)
     if not any(part.omitted for part in found.parts):
-        call.shown.show(job.id, {part.stream: part.next for part in found.parts})
-        return _told(job, found, call.mark, since)
-    # The rest is not shown, so it stays new.
+        call.shown.show(job.id, spans_of(found.parts, budget))
+        return _told(call, job, found, since)
     wrote = [part for part in found.parts if part.next > part.start]
+    # A larger budget than none selects again: all but the last lines was left out.
+    call.shown.show(job.id, {part.stream: Span(part.next, part.start, part.start) for part in wrote})
     lines = [f"{part.stream}| {line}" for part in wrote for line in _last_lines(part, _LAST[len(wrote)])]
     sizes = " and ".join(f"{show_size(part.size)} on {part.stream}" for part in wrote)
     said = f"It wrote {sizes}; the rest: logs {json.dumps({'job': job.id})}"
@@ -134,17 +159,21 @@ def _last_lines(part: Part, most: int) -> list[str]:
     return [line if len(line) <= _LINE else f"…{line[-_LINE:]}" for line in lines[-most:]]
 
 
-def _told(job: Job, found: Excerpt, mark: str, since: Mapping[Stream, int]) -> View:
+def _told(call: Call, job: Job, found: Excerpt, since: Mapping[Stream, int]) -> View:
     """Write down an excerpt, and where nothing is new say so instead."""
     wrote = [part for part in found.parts if part.next > part.start]
     if wrote:
-        return View(fenced(job, wrote, mark), {str(part.stream): data_of(part) for part in wrote})
+        return View(fenced(job, wrote, call.mark), {str(part.stream): data_of(part) for part in wrote})
     seen = [f"byte {part.next} of {part.stream}" for part in found.parts if since.get(part.stream)]
     if not seen:
         return View()
     stream = next(part.stream for part in found.parts if since.get(part.stream))
     data: Json = {str(part.stream): data_of(part) for part in found.parts if since.get(part.stream)}
-    return View("", data, f"Nothing new since {' and '.join(seen)}; again: {logs_call(job, stream, 0)}")
+    more = f"again: {logs_call(job, stream, 0)}"
+    if (least := call.shown.budget(job.id)) is not None:
+        larger: Json = {} if least < BUDGET else {"budget": min(4 * least, LARGEST // CHARS_PER_TOKEN)}
+        more = f"more of it: logs {json.dumps({'job': job.id, **larger})}"
+    return View("", data, f"Nothing new since {' and '.join(seen)}; {more}")
 
 
 def fenced(job: Job, parts: list[Part], mark: str) -> str:
@@ -179,6 +208,14 @@ def data_of(part: Part) -> Json:
     if part.head and part.start <= part.head:
         data["dropped"] = part.head
     return data
+
+
+def whole_characters(found: Slice) -> Slice:
+    """Return bytes that were read without a character at their end that is cut there, unless the job ended so."""
+    _, rest = decoded(found.data, final=found.eof)
+    if not rest or (rest == len(found.data) and found.next < found.size):
+        return found
+    return replace(found, data=found.data[:-rest], next=found.next - rest)
 
 
 def part_of(found: Slice, asked: int | None, room: int) -> Part:

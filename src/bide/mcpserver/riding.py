@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from bide.api import Outbox
 from bide.mcpserver.display import Display
+from bide.mcpserver.gaps import CHARS_PER_TOKEN
+from bide.mcpserver.shown import spans_of
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.model import toolcalls
 from bide.model.errors import BideError
@@ -108,9 +110,12 @@ async def _new_of(call: Call, item: Item) -> Item:
         return item
     room = len(item.extract) + _ROUNDING
     found = await call.jobs.excerpt(item.job, budget=room, since=call.shown.since(item.job))
-    if not any(part.omitted for part in found.parts):
-        call.shown.show(item.job, {part.stream: part.next for part in found.parts})
     text, cut = quoted(found, room)
+    spans = spans_of(found.parts, room // CHARS_PER_TOKEN)
+    if cut:
+        # Lines are cut too, and what was cut of them can be selected again.
+        spans = {stream: replace(span, left=span.start) for stream, span in spans.items()}
+    call.shown.show(item.job, spans)
     return replace(item, extract=text, cut=True if cut else None)
 
 

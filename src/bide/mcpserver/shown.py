@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
+from bide.model.excerpt import Part
 from bide.model.output import Stream
 
 JOBS = 1000
@@ -18,24 +21,57 @@ _CONNECTIONS = 256
 Offsets = dict[Stream, int]
 
 
+class Span(Struct, frozen=True):
+    """Bytes of a stream that answers were about."""
+
+    next: int
+    """Where they end: what comes after is new."""
+    start: int = 0
+    left: int | None = None
+    """The first byte that was left out; none was if there is none."""
+    budget: int = 0
+    """The tokens among which those were chosen that are shown."""
+
+    def joined(self, other: Span) -> Span:
+        """Return what a client was shown after an answer about the other bytes."""
+        end = max(self.next, other.next)
+        if self.left is None:
+            return Span(end, 0, other.left, other.budget)
+        if other.start > self.left:
+            budget = self.budget if other.left is None else min(self.budget, other.budget)
+            return Span(end, 0, self.left, budget)
+        if other.left is not None:
+            return Span(end, 0, other.left, other.budget)
+        return Span(end, 0, None if other.next >= self.next else other.next, self.budget)
+
+
+def spans_of(parts: Iterable[Part], budget: int) -> dict[Stream, Span]:
+    """Return what an excerpt within this budget shows. Of a stream of which it shows nothing, all stays new."""
+    return {
+        part.stream: Span(part.next, part.start, part.omitted[0][0] if part.omitted else None, budget)
+        for part in parts
+        if part.pieces or not part.omitted
+    }
+
+
 class Memory:
-    """The offsets up to which one connection was shown each job's streams."""
+    """What one connection was shown of each job's streams."""
 
     def __init__(self) -> None:
         """Start with nothing shown."""
-        self._jobs: OrderedDict[str, Offsets] = OrderedDict()
+        self._jobs: OrderedDict[str, dict[Stream, Span]] = OrderedDict()
         self.prompts: OrderedDict[str, None] = OrderedDict()
         """Ids of the prompts that were shown, which end no wait a second time."""
 
-    def since(self, job: str) -> Offsets:
-        """Return the offsets from which a job's output is new."""
+    def spans(self, job: str) -> dict[Stream, Span]:
+        """Return what was shown of a job's streams."""
         return dict(self._jobs.get(job, {}))
 
-    def add(self, job: str, offsets: Mapping[Stream, int]) -> None:
-        """Remember that a job's streams were shown up to these offsets, and forget the job longest unused."""
+    def add(self, job: str, spans: Mapping[Stream, Span]) -> None:
+        """Remember what was shown of a job's streams, and forget the job longest unused."""
         known = self._jobs.setdefault(job, {})
-        for stream, offset in offsets.items():
-            known[stream] = max(known.get(stream, 0), offset)
+        for stream, span in spans.items():
+            known[stream] = known[stream].joined(span) if stream in known else span
         self._jobs.move_to_end(job)
         if len(self._jobs) > JOBS:
             self._jobs.popitem(last=False)
@@ -53,16 +89,25 @@ class Showing:
     def __init__(self, memory: Memory) -> None:
         """Begin a call of the connection with this memory."""
         self._memory = memory
-        self._staged: list[tuple[str, Offsets]] = []
+        self._staged: list[tuple[str, Mapping[Stream, Span]]] = []
         self._prompts: list[str] = []
 
-    def since(self, job: str) -> Offsets:
-        """Return the offsets from which a job's output is new to the client."""
-        return self._memory.since(job)
+    def since(self, job: str, budget: int = 0) -> Offsets:
+        """Return the offsets from which a job's output is new to the client, or was left out for want of this budget."""
+        spans = self._memory.spans(job)
+        return {
+            stream: span.next if span.left is None or span.budget >= budget else span.left
+            for stream, span in spans.items()
+        }
 
-    def show(self, job: str, offsets: Mapping[Stream, int]) -> None:
-        """Note that the answer shows a job's streams up to these offsets."""
-        self._staged.append((job, dict(offsets)))
+    def budget(self, job: str) -> int | None:
+        """Return the smallest budget that left something of a job out; `None` where nothing is left out."""
+        left = [span.budget for span in self._memory.spans(job).values() if span.left is not None]
+        return min(left, default=None)
+
+    def show(self, job: str, spans: Mapping[Stream, Span]) -> None:
+        """Note what the answer shows of a job's streams."""
+        self._staged.append((job, dict(spans)))
 
     @property
     def prompts(self) -> tuple[str, ...]:
@@ -76,8 +121,8 @@ class Showing:
     def commit(self) -> None:
         """Remember what was noted."""
         self._memory.add_prompts(self._prompts)
-        for job, offsets in self._staged:
-            self._memory.add(job, offsets)
+        for job, spans in self._staged:
+            self._memory.add(job, spans)
 
 
 class Memories:

@@ -12,6 +12,7 @@ from bide.mcpserver import output, questions, text
 from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.output import Report
 from bide.mcpserver.scope import SCOPES
+from bide.mcpserver.shown import Span
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import asking, place, runs
 from bide.mcpserver.waiting import wait_reporting
@@ -86,7 +87,10 @@ async def logs(call: Call, given: Json) -> Answer:
     elif "offset" in given or "tail" in given or "limit" in given:
         await _read(call, report, job, given)
     else:
-        view = await output.selected(call, job, budget, named)
+        # Where nothing is new, a job's output is asked for that an answer with less room left out.
+        view = await output.selected(call, job, budget, named, again="budget" in given)
+        if not view.text and "budget" not in given:
+            view = await output.selected(call, job, budget, named, again=True)
         report.say(view.said or ("" if view.text else _nothing(job, named)))
         report.show(view.text)
         report.data |= view.data
@@ -106,12 +110,13 @@ async def _read(call: Call, report: Report, job: Job, given: Json) -> None:
     wanted = given.get("limit", room)
     limit = max(min(wanted, room, 1 << 20), 1)
     found = await call.jobs.read(job.id, stream=stream, offset=offset, tail=tail, limit=1 << 20 if tail else limit)
+    found = output.whole_characters(found)
     part = output.part_of(found, offset, room)
     report.data[str(stream)] = output.data_of(part)
     if not part.pieces:
         return report.say(_nothing(job, stream))
     if offset is not None and offset <= call.shown.since(job.id).get(stream, 0):
-        call.shown.show(job.id, {stream: part.next})
+        call.shown.show(job.id, {stream: Span(part.next, offset)})
     report.show(output.fenced(job, [part], call.mark))
     left = min(found.size, offset + wanted) - found.next if offset is not None and "limit" in given else 0
     return report.say(f"The next: {output.logs_call(job, stream, found.next, left)}" if left > 0 else "")
