@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bide.mcpserver.toolsets import sessionwords
-from bide.mcpserver.toolsets.pieces import decoded
 from bide.mcpserver.toolsets.positions import Positions
 from bide.model.job import Job, JobId, Spec
 from bide.model.limits import Limits
 from bide.model.phase import End, Ended, Phase, Queued, Reason, Running
+from bide.model.plaintext import decoded
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

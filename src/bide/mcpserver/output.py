@@ -16,12 +16,11 @@ from bide.mcpserver.answers import answered
 from bide.mcpserver.gaps import CHARS_PER_TOKEN, text_of
 from bide.mcpserver.shown import Span, spans_of
 from bide.mcpserver.tool import Answer, Call
-from bide.mcpserver.toolsets.pieces import decoded
 from bide.model.excerpt import LARGEST, Excerpt, Part, Piece, Why
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.phase import Ended
-from bide.model.plaintext import clean
+from bide.model.plaintext import clean, decoded
 from bide.model.schema import Json
 from bide.model.units import show_size
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 
 ESCAPES = re.compile(
@@ -29,3 +30,10 @@ def clean(data: bytes) -> str:
     if not CONTROLS.search(text):
         return text
     return "\n".join(clean_line(line) for line in text.split("\n"))
+
+
+def decoded(data: bytes, *, final: bool) -> tuple[str, int]:
+    """Return the text, and how many bytes at its end begin a character that is not complete yet."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(data, final=final)
+    return text, len(decoder.getstate()[0])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
-
 from msgspec import Struct
 
 from bide.api import Jobs
 from bide.model.output import Slice, Stream
+from bide.model.plaintext import decoded
 
 _CONTINUATION = range(0x80, 0xC0)
 
@@ -45,13 +44,6 @@ def _piece(found: Slice, asked: int) -> Piece:
         data, missing = data[cut:], missing + cut
     text, rest = decoded(data, final=found.ended and found.next >= found.size)
     return Piece(text, found.next - rest, missing, max(0, found.size - found.next))
-
-
-def decoded(data: bytes, *, final: bool) -> tuple[str, int]:
-    """The text, and how many bytes at its end begin a character that is not complete yet."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    text = decoder.decode(data, final=final)
-    return text, len(decoder.getstate()[0])
 
 
 def _leading(data: bytes) -> int:
