@@ -87,7 +87,7 @@ def test_spares_leave_with_their_nursery_and_others_come(place: Place, producers
     waiting = warm(place)
     place.kill_nursery()
     until(lambda: nothing_spare_is_left(place))
-    assert {processes.state(spare) for spare in waiting} <= {"", "Z"}
+    until(lambda: {processes.state(spare) for spare in waiting} <= {"", "Z"})
     made = producers.make()
     made.check(place, place.end(place.submit(made.argv)))
     warm(place)
