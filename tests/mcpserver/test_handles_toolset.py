@@ -328,3 +328,25 @@ async def test_a_budget_bounds_what_a_handle_shows(reader: Agent) -> None:
         assert "error: no such user" in said
         assert "50000" in said
         assert "all of it: job://" in said
+
+
+async def test_146_a_budget_of_0_answers_without_output_and_does_the_thing_once(ai: Agent, tmp_path: Path) -> None:
+    said = f"echo ran >> {tmp_path}/ran; echo shown; echo seen >&2"
+    for one in ({"command": said}, {"command": f"{said}; exit 3"}):
+        answer = await ai.ask("shell", **one, budget=0)
+        text = text_of(answer) + json.dumps(answer.structured_content)
+        assert "all of it: job://" in text
+        assert "shown" not in text
+        assert "seen" not in text
+    assert (tmp_path / "ran").read_text() == "ran\n" * 2
+    await spawn(ai, "shell", "cat", command="exec cat", stdin=True)
+    for given in ({"action": "apply", "input": "shown\n"}, {"action": "fetch"}, {"action": "abort"}):
+        data = await ai.data("shell", **given, id="cat", budget=0)
+        assert data["state"] in ("running", "stopped")
+        assert "shown" not in json.dumps(data)
+    await spawn(ai, "terminal", "tty", command="echo shown; exec cat")
+    assert "shown" not in json.dumps(await ai.data("terminal", action="abort", id="tty", budget=0))
+    await spawn(ai, "shell", "end", command="echo shown")
+    (row,) = (await ai.data("await", all=["end"], budget=0))["completed"]
+    assert row["state"] == "stopped"
+    assert "shown" not in json.dumps(row)

@@ -34,7 +34,7 @@ async def rows(jobs: Jobs, found: Sequence[tuple[str, Job]], most: int = LARGEST
     rooms = [LARGEST if wrote <= allowed else allowed for wrote in written]
     told: list[Json] = []
     for _ in range(_TRIES):
-        told = [await row(jobs, job, ref, max(room, 1)) for (ref, job), room in zip(found, rooms, strict=True)]
+        told = [await row(jobs, job, ref, max(room, 0)) for (ref, job), room in zip(found, rooms, strict=True)]
         # As JSON it may take more: a newline is two characters there.
         taken = [size_of(as_json(one)) for one in told]
         allowed = largest(taken, most)
@@ -59,9 +59,9 @@ async def row(jobs: Jobs, job: Job, ref: str, room: int = LARGEST) -> Json:
     """Return a handle with what it wrote: `content` while it runs, `result` once it stopped, and `error` if that failed."""
     data: Json = {"id": ref, "state": state_of(job), **_asked(job)}
     if job.spec.pty:
-        out, err = await screen(jobs, job), ""
+        out, err = await screen(jobs, job) if room else "", ""
     else:
-        err = await written(jobs, job, Stream.ERR, max(room // 4, 1))
+        err = await written(jobs, job, Stream.ERR, max(room // 4, 1) if room else 0)
         out = await written(jobs, job, Stream.OUT, max(room - size_of(err), room // 2))
     error = error_of(job, err)
     if error is not None:
@@ -103,9 +103,11 @@ def _asked(job: Job) -> Json:
 async def written(jobs: Jobs, job: Job, stream: Stream, room: int) -> str:
     """Return what a job wrote to a stream: whole if there is room, else its beginning, its end, and where all of it is.
 
-    Of a job that failed it is what explains the failure, and the end.
+    Of a job that failed it is what explains the failure, and the end. Without any room it is only where all of it is.
     """
-    begun = await jobs.read(job.id, stream=stream, limit=room)
+    begun = await jobs.read(job.id, stream=stream, limit=max(room, 1))
+    if not room:
+        return _note(job, stream, begun.size - begun.head, 0) if begun.size else ""
     parts = [f"[the first {show_size(begun.head)} were dropped]\n"] if begun.head else []
     if begun.next >= begun.size:
         return "".join([*parts, clean(begun.data)])
