@@ -132,6 +132,27 @@ async def test_each_prompt_ends_one_wait_and_no_other(ai: Agent, tmp_path: Path)
     assert tmp_path.exists()
 
 
+async def test_146_each_later_answer_about_a_job_that_asks_has_the_call_that_answers_it(ai: Agent) -> None:
+    asked = await ai.ask("run", command='read -p "Go? [y/n] " said; echo "got=$said"', pty=True, name="form")
+    first: Json = asked.structured_content or {}
+    call: Json = {"tool": "send", "arguments": {"job": first["job"], "text": "<y|n>\n"}}
+    await ai.ask("run", command="sleep 60", background=True, name="other")
+    for tool, given in (
+        ("await", {"jobs": ["form"], "timeout": 0.1}),
+        ("await", {"jobs": ["form", "other"], "timeout": 0.1}),
+        ("logs", {"job": "form"}),
+        ("jobs", {"jobs": ["form"]}),
+        ("jobs", {}),
+    ):
+        answer = await ai.ask(tool, **given)
+        data: Json = answer.structured_content or {}
+        said = text_of(answer)
+        assert f"To answer: send {json.dumps(call['arguments'])}" in said, tool
+        assert "goes on by itself" not in said
+        assert call == (data["jobs"][-1] if tool == "jobs" else data)["next"]
+    await ai.ask("kill", jobs=["form", "other"])
+
+
 @pytest.mark.parametrize("command", [ASKS, 'read -p "Continue? " said; echo "got=$said"', "python3 -c 'input()'"])
 async def test_an_answer_does_not_hide_that_a_program_asked_in_vain(ai: Agent, command: str) -> None:
     answer = await ai.text("run", command=command)

@@ -94,7 +94,18 @@ def following(job: Job) -> tuple[str, Json]:
         # The sentence on a job names the call that answers a question; that of a prompt stands here.
         return ("It waits for that." if posed.typed_at is None else f"To answer: {said}"), call
     said, call = next_call("await", jobs=[job.id])
-    return f"{WAITING_IS_FREE} For its end: {said}", call
+    return f"{WAITING_IS_FREE if posed is None else 'It goes on once it is answered.'} For its end: {said}", call
+
+
+def asking_line(job: Job) -> str:
+    """One sentence on a job, with the call that answers it if it asks."""
+    posed = questions.of(job)
+    return job_line(job) if posed is None or posed.typed_at is None else f"{job_line(job)}. {following(job)[0]}"
+
+
+def asking_data(job: Job) -> Json:
+    """The facts of a job, with the call that answers it if it asks."""
+    return {**job_data(job), **({"next": following(job)[1]} if questions.of(job) else {})}
 
 
 def lines(parts: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ async def jobs(call: Call, given: Json) -> Answer:
         where = Filter(**{key: given[key] for key in names if key in given})
         scope, limit = given.get("scope", "own"), given.get("limit", 20)
         found, before = await call.own.page(where, scope, limit, given.get("before"))
-    rows = [text.job_data(job) for job in found]
+    rows = [text.asking_data(job) for job in found]
     parts = [_row(call, job, row) for job, row in zip(found, rows, strict=True)] or ["no such jobs"]
     data: Json = {"jobs": rows}
     if before is not None:
@@ -70,7 +70,7 @@ async def jobs(call: Call, given: Json) -> Answer:
 
 def _row(call: Call, job: Job, data: Json) -> str:
     """Return a job's line of a list, with its command, by which an agent that lost the id knows it."""
-    line = f"{text.job_line(job)}, command {json.dumps(data['command'], ensure_ascii=False)}"
+    line = f"{text.asking_line(job)}, command {json.dumps(data['command'], ensure_ascii=False)}"
     return line if job.owner == call.caller.owner else f"{line} [of {job.owner}]"
 
 
@@ -80,8 +80,8 @@ async def logs(call: Call, given: Json) -> Answer:
     job = await call.own.job(given["job"])
     named = Stream(given["stream"]) if "stream" in given else None
     report = Report()
-    report.say(text.job_line(job))
-    report.data = text.job_data(job)
+    report.say(text.asking_line(job))
+    report.data = text.asking_data(job)
     if "grep" in given:
         await _grepped(call, report, job, given)
     elif "offset" in given or "tail" in given or "limit" in given:

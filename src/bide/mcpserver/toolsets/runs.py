@@ -182,7 +182,7 @@ async def await_(call: Call, given: Json) -> Answer:
 def _unchanged(waited: Waited) -> Answer:
     """Still running: one line, the same shape each time."""
     job = waited.jobs[0]
-    if questions.is_put(job):
+    if questions.of(job) is not None:
         said, following = text.following(job)
         return Answer(f"{text.job_line(job)}. {said}", {**text.job_data(job), "met": waited.met, "next": following})
     said, following = text.next_call("await", jobs=[job.id])
@@ -202,10 +202,13 @@ async def _told_all(call: Call, waited: Waited, budget: int | None) -> Answer:
         report.say(text.job_line(job) + (f". {view.said}" if view.said else ""))
         report.show(view.text)
         rows.append({**text.job_data(job), **view.data})
-    report.data = {"met": waited.met, "ended": rows, "running": [text.job_data(job) for job in left]}
+    report.data = {"met": waited.met, "ended": rows, "running": [text.asking_data(job) for job in left]}
+    asking = [job for job in left if questions.of(job) is not None]
     for job in left:
-        report.say(text.job_line(job) + (". " + text.following(job)[0] if questions.of(job) else ", still running"))
+        report.say(text.job_line(job) + (". " + text.following(job)[0] if job in asking else ", still running"))
     if left:
         said, report.data["next"] = text.next_call("await", jobs=[job.id for job in left])
-        report.say(f"{text.WAITING_IS_FREE} For the rest: {said}")
+        report.say(f"For the rest: {said}" if asking else f"{text.WAITING_IS_FREE} For the rest: {said}")
+    calls = [one for job in asking if (one := text.following(job)[1])["tool"] == "send"]
+    report.data |= {"next": calls[0]} if calls else {}
     return report.answer()
