@@ -71,6 +71,41 @@ async def test_063_a_long_failure_shows_the_error_at_its_end(ai: Agent) -> None:
     assert text_of(await ai.ask("bash", command=command, budget=0)) == "Command exited with code 1"
 
 
+async def test_063_a_gap_names_the_resource_that_begins_there(ai: Agent) -> None:
+    text = text_of(await ai.ask("bash", command="seq 100000; echo 'error: x' >&2; seq 100000; exit 1", budget=300))
+    gaps = re.findall(r"bytes (\d+) to (\d+) left out: (job://\S+)]", text)
+    assert gaps
+    assert text.count("left out") == len(gaps)
+    whole = "".join(f"{number}\n" for number in range(1, 100_001))
+    whole = f"{whole}error: x\n{whole}"
+    for first, _, resource in gaps:
+        assert whole[int(first) : int(first) + 100] in await ai.resource(resource)
+
+
+async def test_063_output_comes_once_to_a_client_that_is_known(jobs_here: Jobs, tmp_path: Path) -> None:
+    for name in ("claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "cursor"):
+        async with agent(jobs_here, tmp_path, tools=("job",), name=name, output=None) as one:
+            for command in ("seq 100", "seq 10000; exit 1"):
+                answer = await one.ask("bash", command=command)
+                assert "100" in text_of(answer)
+                assert "output" not in (answer.structured_content or {})
+                assert (answer.structured_content is None) == (name != "cursor")
+            await one.ask("bash", command="echo told", **{"async": True})
+            answer = await one.ask("job")
+            assert "told" in text_of(answer)
+            assert (answer.structured_content is None) == (name != "cursor")
+
+
+async def test_39_an_end_is_told_by_a_poll_that_shows_no_output(jobs_here: Jobs, tmp_path: Path) -> None:
+    async with agent(jobs_here, tmp_path, tools=("job",), name="claude-code", output=None) as ai:
+        await ai.ask("bash", command="seq 3000; exit 1", id="mine", **{"async": True})
+        await anyio.sleep(0.5)
+        text = text_of(await ai.ask("job", poll=["mine"], budget=0))
+        assert len(text) < 200
+        assert "failed" in text
+        assert "notice" not in text_of(await ai.ask("job", list=True, budget=0))
+
+
 async def test_59_what_ended_in_the_answer_is_not_told_once_more(jobs_here: Jobs, tmp_path: Path) -> None:
     async with agent(jobs_here, tmp_path, owner="ann", tools=("job",)) as ai:
         await ai.text("bash", command="echo quick", **{"async": "auto"})

@@ -124,7 +124,7 @@ class BashTool:
         if notice:
             said.append(notice)
             data["notice"] = notice
-        return Answer("\n".join(said), data)
+        return _carried(Answer("\n".join(said), data))
 
     def _wait(self, wanted: object, given: Json, seconds: float) -> float | None:
         """Return the seconds after which a command becomes a background job; `None` for as long as the client can wait."""
@@ -207,4 +207,10 @@ async def _finished(call: Call, job: Job, given: Json, notice: str) -> Answer:
         notice = "\n".join(filter(None, (notice, emptyinput.GIVE)))
     if notice:
         data["notice"] = notice
-    return Answer("\n".join(filter(None, (said, notice))), data, is_error=failed, own=job.id)
+    return _carried(Answer("\n".join(filter(None, (said, notice))), data, is_error=failed, own=job.id))
+
+
+def _carried(answer: Answer) -> Answer:
+    """Return the answer, whose text carries the output, also for clients to whom the data would."""
+    facts = {key: value for key, value in answer.data.items() if key != "output"}
+    return replace(answer, brief=answer.text, facts=facts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bide.mcpserver.gaps import CHARS_PER_TOKEN, text_of
 from bide.mcpserver.tool import Call
 from bide.model import schema
@@ -43,10 +45,13 @@ async def output_text(call: Call, job: Job, room: int | None = None) -> str:
     for part in found.parts:
         if part.next <= part.start:
             continue
-        parts.append(text_of(part, call.mark))
+        name = f"{job.id}/{_WORDS[part.stream]}"
+        parts.append(text_of(part, call.mark, partial(_begins, name)))
         if part.omitted:
-            parts.append(
-                f"[Output truncated. Showing what matters of {show_size(part.size)}.]\n"
-                f"{FULL_OUTPUT}{job.id}/{_WORDS[part.stream]}\n"
-            )
+            parts.append(f"[Output truncated. Showing what matters of {show_size(part.size)}.]\n{FULL_OUTPUT}{name}\n")
     return "".join(parts)
+
+
+def _begins(name: str, first: int, _: int) -> str:
+    """Return the resource of a stream that begins where a gap does."""
+    return f"job://{name}?offset={first}"
