@@ -26,7 +26,17 @@ _KNOWN = {
 }
 """Measured: all three show their model a text that comes alone; the first two show no text beside structured content."""
 
+_TEXT_ALONE = ("gemini-cli-mcp-client",)
+"""Measured: these show their model no structured content."""
+
 
 def display_of(client: str, configured: str | None = None) -> Display:
     """Return where this client's model finds output; a configured choice goes before the table."""
     return Display(configured) if configured is not None else _KNOWN.get(client, Display.TEXT)
+
+
+def display_of_declared(client: str, configured: str | None = None) -> Display:
+    """Return where this client's model finds the output of a tool that declares a schema: its answers always have structured content."""
+    if configured is not None:
+        return Display(configured)
+    return Display.TEXT if client in _TEXT_ALONE else Display.DATA

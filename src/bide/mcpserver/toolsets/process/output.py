@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bide.api import Jobs
-from bide.mcpserver import gaps
+from bide.mcpserver import gaps, patience
 from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.tool import Answer, Call
-from bide.mcpserver.toolsets.process.words import noted, state_of, told
+from bide.mcpserver.toolsets.process.words import answered, noted, state_of
+from bide.model.excerpt import Part
 from bide.model.job import Job
 from bide.model.output import Slice, Stream
 from bide.model.schema import Json
@@ -19,6 +21,8 @@ from bide.model.schema import Json
 MOST = 1024 * 1024
 """Bytes of one stream in one answer, also where no limit is given."""
 SUMMARY_MOST = 64 * 1024
+SHOWN = 8000
+"""Bytes that an answer has where a client that hands answers to a model says nothing of how much."""
 CAUSES = 2000
 """Tokens of output that explain a failure."""
 _LONGEST_CHARACTER = 4
@@ -43,6 +47,8 @@ class Piece(Struct, frozen=True):
 
 def piece_of(found: Slice, limit: int) -> Piece:
     """At most `limit` bytes of what was read, as whole characters; at least one of them, however small the limit."""
+    if limit <= 0:
+        return Piece("", found.offset, found.offset, found.size, found.ended, found.size > found.offset)
     data = found.data[:limit]
     at_end = found.offset + len(data) == found.size
     if not (at_end and found.ended):
@@ -84,9 +90,7 @@ async def logs(call: Call, given: Json) -> Answer:
     """Both streams or one, from an offset on, byte for byte."""
     job = await call.own.job(given["process_id"])
     wanted = [stream for stream, word in _WORDS.items() if given.get("stream", "both") in ("both", word)]
-    limit = min(int(given.get("limit", MOST)), MOST)
-    if "budget" in given:
-        limit = max(min(limit, given["budget"] * CHARS_PER_TOKEN // len(wanted)), 1)
+    limit = _limit(call, given, len(wanted))
     data: Json = {"stdout": "", "stderr": "", "stdout_size": 0, "stderr_size": 0, "truncated": False}
     pieces: list[Piece] = []
     notes: list[str] = []
@@ -102,20 +106,45 @@ async def logs(call: Call, given: Json) -> Answer:
         data[word] = piece.text
         data["truncated"] = data["truncated"] or piece.cut
         data[f"{word}_next_offset"] = piece.next
-        notes += _notes(piece, offset, limit, word)
+        notes += _dropped(piece, offset, word)
+        if piece.cut and ("limit" not in given or limit < given["limit"]):
+            notes.append(_left_out(job, piece, word))
     # The state is that of before the reads: once it is over, they have had everything.
     data |= {"next_offset": next_offset(pieces), "process_id": job.id, "state": state_of(job)}
-    data = noted(data, notes)
-    return Answer(told(data, call.mark), data)
+    return answered(call, noted(data, notes))
 
 
-def _notes(piece: Piece, offset: int, limit: int, word: str) -> list[str]:
-    notes: list[str] = []
-    if piece.offset > offset:
-        notes.append(f"The first {piece.offset} bytes of {word} were dropped to make room; this begins after them.")
-    if piece.cut and limit == MOST:
-        notes.append(f"One answer has at most {MOST} bytes of {word}; go on with {word}_offset {piece.next}.")
-    return notes
+def _limit(call: Call, given: Json, streams: int) -> int:
+    """Return how many bytes of each stream an answer has: a client that hands answers to a model gets less unless it says how much."""
+    limit = min(int(given.get("limit", MOST)), MOST)
+    if "budget" in given:
+        return min(limit, given["budget"] * CHARS_PER_TOKEN // streams)
+    if "limit" not in given and patience.is_known(call.caller.client):
+        return SHOWN // streams
+    return limit
+
+
+def _dropped(piece: Piece, offset: int, word: str) -> list[str]:
+    if piece.offset <= offset:
+        return []
+    return [f"The first {piece.offset} bytes of {word} were dropped to make room; this begins after them."]
+
+
+def _left_out(job: Job, piece: Piece, word: str) -> str:
+    following = _logs_call(job, word, piece.next, min(piece.size - piece.next, MOST))
+    return f"Bytes {piece.next} to {piece.size} of {word} are left out; the next: {following}"
+
+
+def _logs_call(job: Job, word: str, offset: int, limit: int) -> str:
+    """Return the call that reads these bytes."""
+    arguments = {"process_id": job.id, "stream": word, "offset": offset, "limit": limit}
+    return f"process__logs {json.dumps(arguments)}"
+
+
+def _text_of(job: Job, part: Part, mark: str) -> str:
+    """Return an excerpt in which each gap has the call that reads it."""
+    word = _WORDS[part.stream]
+    return gaps.text_of(part, mark, lambda first, last: _logs_call(job, word, first, last - first))
 
 
 async def summary(jobs: Jobs, job: Job, stream: Stream, lines: int) -> tuple[str, str]:
@@ -141,7 +170,7 @@ async def summary(jobs: Jobs, job: Job, stream: Stream, lines: int) -> tuple[str
 async def within(call: Call, job: Job, budget: int) -> dict[str, str]:
     """Return what matters of both streams, within a budget of tokens."""
     found = await call.jobs.excerpt(job.id, budget=budget * CHARS_PER_TOKEN)
-    return {f"{_WORDS[part.stream]}_summary": gaps.text_of(part, call.mark) for part in found.parts}
+    return {f"{_WORDS[part.stream]}_summary": _text_of(job, part, call.mark) for part in found.parts}
 
 
 async def causes(call: Call, job: Job, lines: int) -> str:
@@ -152,6 +181,6 @@ async def causes(call: Call, job: Job, lines: int) -> str:
         begins = (await call.jobs.read(job.id, stream=part.stream, tail=lines, limit=SUMMARY_MOST + 1)).offset
         pieces = tuple(piece for piece in part.pieces if piece.end <= begins)
         if part.omitted and pieces:
-            text = gaps.text_of(replace(part, pieces=pieces, next=pieces[-1].end), call.mark)
+            text = _text_of(job, replace(part, pieces=pieces, next=pieces[-1].end), call.mark)
             texts.append(f"{_WORDS[part.stream]}:\n{text}")
     return "".join(texts)

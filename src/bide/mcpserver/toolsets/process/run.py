@@ -12,16 +12,16 @@ from msgspec.structs import replace
 
 from bide.mcpserver.tool import Answer, Call
 from bide.mcpserver.toolsets.process.environment import protected
-from bide.mcpserver.toolsets.process.errors import Failure, error_data, error_text, shown
+from bide.mcpserver.toolsets.process.errors import Failure, shown
 from bide.mcpserver.toolsets.process.notifying import report
 from bide.mcpserver.toolsets.process.output import causes, summary, within
 from bide.mcpserver.toolsets.process.words import (
+    answered,
     duration_ms,
     exit_code_of,
     failure_of_job,
     noted,
     state_of,
-    told,
     usage_data,
     usage_of,
 )
@@ -213,7 +213,4 @@ async def _answer(call: Call, job: Job, given: Json, notes: list[str]) -> Answer
     }
     data = noted(data, notes)
     failure = failure_of_job(job, texts["stderr_summary"])
-    if failure is None:
-        return Answer(told(data, call.mark), data)
-    said = f"{error_text(failure)}\n{told(data, call.mark)}"
-    return Answer(said, {"error": error_data(failure), **data}, is_error=True)
+    return answered(call, data, failure)

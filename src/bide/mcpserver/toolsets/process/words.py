@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from errno import E2BIG, EACCES, ENOENT, ENOEXEC, ENOTDIR
 
+from bide.mcpserver.display import Display, display_of_declared
 from bide.mcpserver.elapsed import elapsed
-from bide.mcpserver.toolsets.process.errors import Failure, error_data, shown
+from bide.mcpserver.tool import Answer, Call
+from bide.mcpserver.toolsets.process.errors import Failure, error_data, error_text, shown
 from bide.model.job import Job
 from bide.model.phase import (
     EXIT_CANNOT_EXECUTE,
@@ -41,7 +43,9 @@ STATES: Mapping[Reason, str] = {
 
 PIDS_LIMIT = "pids limit"
 """By whom a job was killed that had too many processes, where they are counted once a second."""
-_STREAMS = ("stdout_summary", "stderr_summary", "stdout", "stderr")
+_STREAMS = ("stdout_summary", "stderr_summary", "cause", "stdout", "stderr")
+_OPTIONAL = ("cause",)
+"""Output that an answer need not have."""
 
 
 def state_of(job: Job) -> str:
@@ -159,6 +163,21 @@ def _shell_failure(job: Job, end: End, complaint: str) -> Failure | None:
 def _is_there(job: Job, program: str, said: str) -> bool:
     """Whether a shell that knows one sentence only says `not found` of a file that exists."""
     return said == "not found" and "/" in program and os.path.exists(os.path.join(job.spec.cwd, program))
+
+
+def answered(call: Call, data: Json, failure: Failure | None = None) -> Answer:
+    """Return an answer with what a job wrote in its text or in its data, where this client's model finds it."""
+    wrote = {key: data[key] for key in _STREAMS if data.get(key)}
+    beside: Json = {} if failure is None else {"error": error_data(failure)}
+    if display_of_declared(call.caller.client, call.caller.output) is Display.DATA:
+        facts = {key: one for key, one in data.items() if key not in _STREAMS}
+        where = [f"{key}: {len(one)} characters, in the structured content" for key, one in wrote.items()]
+        text = "\n".join([told(facts, call.mark), *where])
+    else:
+        text = told(data, call.mark)
+        data = {key: "" if key in wrote else one for key, one in data.items() if key not in _OPTIONAL}
+    said = text if failure is None else f"{error_text(failure)}\n{text}"
+    return Answer(said, {**beside, **data}, is_error=failure is not None)
 
 
 def told(data: Json, mark: str) -> str:
