@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.llm.conftest import Fakes
+from tests.llm.conftest import PROGRAMS, Fakes
 from tests.mcpserver.clients import Agent, agent, text_of
 from tests.support import homes
 from tests.support.patience import eventually
@@ -50,6 +50,14 @@ async def test_184_the_list_of_tools_costs_at_most_6000_tokens(ai: Agent) -> Non
     listed = (await ai.client.list_tools()).tools
     rows = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed]
     assert len(json.dumps(rows)) / 4 <= LIST_TOKENS
+
+
+async def test_188_207_213_schemas_state_the_defaults_of_the_gateway(ai: Agent) -> None:
+    listed = {tool.name: tool.input_schema["properties"] for tool in (await ai.client.list_tools()).tools}
+    requests = [listed[f"{cli}_request{how}"] for cli in PROGRAMS for how in ("", "_async")]
+    assert [one["approvalStrategy"]["default"] for one in requests] == ["legacy"] * 10
+    assert [listed[name]["maxChars"]["default"] for name in ("llm_job_result", "llm_request_result")] == [200_000] * 2
+    assert listed["llm_job_watch"]["progressLimit"]["default"] == 32
 
 
 @pytest.mark.parametrize(

@@ -128,14 +128,18 @@ def _common(cli: str) -> dict[str, Json]:
         "sessionId": text("go on with this one"),
         "continueSession" if cli == "claude" else "resumeLatest": flag(),
         "createNewSession": flag(),
-        "approvalStrategy": text("mcp_managed: act unasked if the gate agrees", enum=[str(one) for one in Strategy]),
+        "approvalStrategy": text(
+            "mcp_managed: act unasked if the gate agrees",
+            enum=[str(one) for one in Strategy],
+            default=str(Strategy.LEGACY),
+        ),
         "approvalPolicy": text("", enum=[str(one) for one in Policy]),
         "mcpServers": words(),
         "correlationId": text("yours, to find the answer by"),
         "optimizePrompt": flag(),
         "idleTimeoutMs": whole("", minimum=30_000, maximum=3_600_000),
         "timeoutMs": whole("", minimum=1),
-        "forceRefresh": flag("run it although an equal one was answered lately"),
+        "forceRefresh": flag("run anew what was answered lately"),
         "outputFormat": text(),
         "cwd": text(),
         "worktree": _WORKTREE,
@@ -157,7 +161,8 @@ def shown(cli: str, *, sync: bool) -> Json:
         listed["fullAuto"] = OPTIONS[cli]["fullAuto"]
     properties = {name: _SHOWN.get(name, one) for name, one in listed.items()}
     if not sync:
-        short = {name: {key: of[key] for key in of if key != "description"} for name, of in properties.items()}
+        left_out = ("description", "minimum", "maximum")
+        short = {name: {key: of[key] for key in of if key not in left_out} for name, of in properties.items()}
         properties = {name: of for name, of in short.items() if name not in _SELDOM} | {
             "promptParts": {"type": "object"}
         }

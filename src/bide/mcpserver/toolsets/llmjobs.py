@@ -141,7 +141,7 @@ def _unknown(error: BideError) -> Answer:
 
 _JOB = text()
 _PAGE: dict[str, Json] = {
-    "maxChars": whole("of each stream", minimum=1000, maximum=2_000_000),
+    "maxChars": whole("of each stream", minimum=1000, maximum=2_000_000, default=CHARS),
     "budget": whole("", minimum=0),
     "stdoutOffsetChars": whole("", minimum=0),
     "stderrOffsetChars": whole("", minimum=0),
@@ -188,7 +188,7 @@ TOOLS = (
             ("jobId",),
             jobId=_JOB,
             afterProgressSeq=whole("last nextAfterSeq", minimum=0),
-            progressLimit=whole("", minimum=1, maximum=KEPT),
+            progressLimit=whole("", minimum=1, maximum=KEPT, default=SHOWN),
             waitMs=whole("", minimum=0, maximum=30_000),
         ),
         watch,
