@@ -120,3 +120,31 @@ def test_frames_of_libraries_give_way_to_those_of_the_user() -> None:
 def test_the_tool_is_named() -> None:
     found: Chosen = excerpt(noise(3000) + b"error[E0308]: mismatched types\n  --> src/main.rs:1:9\n" + noise(300))
     assert found.format == "cargo"
+
+
+def compiled(files: int, warnings: int) -> bytes:
+    """A build with many warnings, in which every fifth file has an error."""
+    rows: list[str] = []
+    for at in range(files):
+        for line in range(warnings):
+            rows += [
+                f"f{at}.c:{line}:38: warning: suggest parentheses around assignment [-Wparentheses]",
+                f"  {line} | int u{at}_{line}(int a) {{ if (a = {line}) return 1; return 0; }}",
+                "    |                     ^",
+            ]
+        if at % 5 == 3:
+            rows += [
+                f"f{at}.c:16:25: error: 'total_{at}' undeclared",
+                f"  16 | return total_{at};",
+                "     |        ^~~~",
+            ]
+    return "\n".join(rows).encode() + b"\n"
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_errors_of_different_places_are_each_shown(apart: bool) -> None:
+    data = compiled(60, 12)
+    found = excerpt(b"gcc -c f.c\n" * 3000 if apart else data, data if apart else b"")
+    text = shown(found)
+    assert [at for at in range(3, 60, 5) if f"f{at}.c:16:25: error: " not in text] == []
+    assert sum(len(piece.text) for piece in found.pieces[Stream.OUT] if piece.why is Why.LAST) < 4000

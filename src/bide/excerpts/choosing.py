@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from bide.excerpts.formats import Rule, is_generic
 from bide.excerpts.lines import Line, cost, folded, lines_of
-from bide.excerpts.ranking import CANDIDATES, Found, ranked, words_of
+from bide.excerpts.ranking import CANDIDATES, Found, at_places, ranked, words_of
 from bide.excerpts.scanning import Finder, Scan
 from bide.model.excerpt import Piece, Why
 from bide.model.output import Stream
@@ -25,6 +25,7 @@ _LEAST = 300
 _SHORT = 20
 _WIDE_LAST = 640
 _RARE_SHARE = 0.25
+_PLACES_SHARE = 0.4
 _SAMPLES = 16
 _SAMPLE = 6144
 _BLOCK = 4096
@@ -69,7 +70,9 @@ def chosen(sources: Sequence[Source], budget: int) -> Chosen:
     """Return the pieces of each stream: causes, the beginnings and the ends, together within a budget of characters."""
     pick = _Pick(sources, budget)
     pick.ends()
+    pick.places()
     pick.causes()
+    pick.more_of_places()
     pick.more_of_ends()
     pieces = {source.stream: pick.pieces(source) for source in sources}
     return Chosen(pieces, pick.cause, pick.format)
@@ -99,7 +102,17 @@ class _Pick:
         self._left = budget
         self._budget = budget
         self._taken: dict[Stream, dict[int, tuple[Line, Why]]] = {source.stream: {} for source in sources}
-        self._finder = Finder()
+        finder = Finder()
+        shapes = {one.stream: one.scan.shapes(CANDIDATES) if one.end > one.start else [] for one in sources}
+        self._found = {
+            one.stream: ranked(shapes[one.stream], one.scan.hits, _Lines(one).at, finder, _usual(one))
+            for one in sources
+        }
+        self._errors = [
+            (source, one)
+            for source in sources
+            for one in at_places(self._found[source.stream], shapes[source.stream], _Lines(source).at)
+        ]
         self.cause: tuple[Stream, int] | None = None
         self.format: str | None = None
 
@@ -164,9 +177,25 @@ class _Pick:
         taken[line.start] = (line, why)
         return True
 
+    def places(self) -> None:
+        """Take errors of different places, one line each, before what belongs to any of them."""
+        least = self._left - int(self._budget * _PLACES_SHARE)
+        for source, one in self._errors:
+            if self._left - one.line.cost - _GAP < least:
+                return
+            if not self._has(source, one.line):
+                self._take_all(source, [one.line], Why.CAUSE)
+
+    def more_of_places(self) -> None:
+        """Take what belongs to further errors, while there is room."""
+        for source, one in self._errors:
+            if self._left < self._budget // 10 + 2 * _GAP:
+                return
+            self._take_with(source, one)
+
     def causes(self) -> None:
         """Take the lines that tell most, each with what belongs to it, while there is room."""
-        found = [(source, one) for source in self._sources for one in self._ranked(source)]
+        found = [(source, one) for source in self._sources for one in self._found[source.stream]]
         found.sort(key=lambda row: -row[1].score)
         seen: Counter[tuple[Stream, int]] = Counter()
         rules: Counter[int] = Counter()
@@ -200,12 +229,6 @@ class _Pick:
         if self.format is None and not is_generic(one.rule.format):
             self.format = one.rule.format
 
-    def _ranked(self, source: Source) -> list[Found]:
-        if source.end <= source.start:
-            return []
-        shapes = source.scan.shapes(CANDIDATES)
-        return ranked(shapes, source.scan.hits, _Lines(source).at, self._finder, _usual(source))
-
     def _take_with(self, source: Source, one: Found) -> bool:
         lines = _block(source, one)
         why = Why.CAUSE if one.rule is None else one.rule.why
@@ -218,11 +241,15 @@ class _Pick:
             wanted = [line for line in wanted if line.start == one.line.start]
             if sum(line.cost for line in wanted) + _GAP > room:
                 return False
+        self._take_all(source, wanted, why)
+        return True
+
+    def _take_all(self, source: Source, lines: Sequence[Line], why: Why) -> None:
+        """Take lines, with room for the gaps that they leave."""
         before = self._gaps(source)
-        for line in wanted:
+        for line in lines:
             self._take(source, line, why)
         self._left -= max(self._gaps(source) - before, 0) * _GAP
-        return True
 
     def _gaps(self, source: Source) -> int:
         rows = sorted(self._taken[source.stream].items())

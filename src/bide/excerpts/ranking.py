@@ -7,12 +7,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bide.excerpts.formats import LEADING, SURE, Rule
 from bide.excerpts.lines import Line
 from bide.excerpts.scanning import Finder, Shape
+from bide.model.excerpt import Why
 
 CANDIDATES = 1200
 """So many shapes of lines are looked at again, with expressions."""
@@ -23,6 +26,9 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _NEAR = 1500
 _OFTEN_LEAST = 0.5
 _EARLY = 1.3
+_PLACE = re.compile(r"[\w./\\+-]*[\w+-]\.\w{1,5}(?::|\(|:\[)\d+(?:[:,]\d+)?")
+"""A file and a line of it, and often a column."""
+_PLACES_MOST = 400
 
 
 class Found(Struct, frozen=True):
@@ -81,6 +87,28 @@ def ranked(
             # Of lines alike the first is the cause of the others more often than not.
             found.append(Found(line, weight * max(scarce, least) * (1 - 0.08 * order), rule, number))
     return sorted(_in_company(_first_of_kind(found)), key=lambda one: -one.score)
+
+
+def at_places(found: Iterable[Found], shapes: Sequence[Shape], read: Callable[[int, int], Line | None]) -> list[Found]:
+    """Return the errors of compilers and checkers among what was found, one of each place; further ones that are alike come last."""
+    errors: dict[str, Found] = {}
+    kinds: dict[int, Found] = {}
+    for one in found:
+        place = _PLACE.search(one.line.text)
+        if place is not None and _is_error(one.rule):
+            errors.setdefault(place[0], one)
+            kinds.setdefault(one.shape, one)
+    more = ((one, at) for number, one in kinds.items() for at in shapes[number].more)
+    for one, (start, hit) in islice(more, _PLACES_MOST):
+        line = read(start, start + hit)
+        place = None if line is None else _PLACE.search(line.text)
+        if line is not None and place is not None:
+            errors.setdefault(place[0], replace(one, line=line))
+    return list(errors.values())
+
+
+def _is_error(rule: Rule | None) -> bool:
+    return rule is not None and rule.often and rule.weight >= SURE and rule.why is Why.CAUSE
 
 
 def _plain(

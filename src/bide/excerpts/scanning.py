@@ -18,6 +18,9 @@ _SLOTS = 32768
 _STATES = 16384
 _FIRSTS = 3
 _SHAPE = struct.Struct("=Q4Q4LLHBB")
+_PLACE = struct.Struct("=QQLL")
+_STRONG = 2048
+"""So many lines of strong words are known by their places, besides the first ones of each shape."""
 _FOUND_MOST = 256
 """So many words are found in one line at most."""
 
@@ -29,6 +32,8 @@ class Shape(Struct, frozen=True):
     places: tuple[tuple[int, int], ...]
     """Where the first ones and the last one begin, and how far in them their word is."""
     weight: int
+    more: tuple[tuple[int, int], ...]
+    """Where more of them begin, if their word is strong."""
     word: int | None
     """Which of the words is the strongest in them."""
 
@@ -58,9 +63,12 @@ class _Scan(ctypes.Structure):
         ("spare", ctypes.c_void_p),
         ("hits", ctypes.c_void_p),
         ("found", ctypes.c_void_p),
+        ("strong", ctypes.c_void_p),
         ("found_most", ctypes.c_uint32),
         ("found_count", ctypes.c_uint32),
         ("slots", ctypes.c_uint32),
+        ("strong_most", ctypes.c_uint32),
+        ("strong_count", ctypes.c_uint32),
         ("rest", ctypes.c_uint8 * 256),
     )
 
@@ -191,7 +199,8 @@ class Scan:
         rows = list(_SHAPE.iter_unpack(data))
         telling = heapq.nlargest(most, (row for row in rows if row[11]), key=_promise)
         rare = [row for row in rows if not row[11] and row[9] == 1][:most]
-        return [_shape(row) for row in (*telling, *rare)]
+        more = begun.places()
+        return [_shape(row, more.get(row[0], [])) for row in (*telling, *rare)]
 
     def hits(self, word: int) -> int:
         """Return in how many lines a word was the strongest one."""
@@ -208,7 +217,17 @@ class _Begun:
         self.scan = _Scan(slots=_SLOTS)
         self.scan.shapes, self.scan.spare = map(ctypes.addressof, self._tables)
         self.scan.hits = ctypes.addressof(self.hits)
+        self._strong = ctypes.create_string_buffer(_STRONG * _PLACE.size)
+        self.scan.strong, self.scan.strong_most = ctypes.addressof(self._strong), _STRONG
         _library().scan_begin(self.scan, offset)
+
+    def places(self) -> dict[int, list[tuple[int, int]]]:
+        """Return where more lines of strong words begin, and how far in them their word is, by shape."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        data = ctypes.string_at(self.scan.strong, self.scan.strong_count * _PLACE.size)
+        for shape, start, hit, _ in _PLACE.iter_unpack(data):
+            found.setdefault(shape, []).append((start, hit))
+        return found
 
 
 def _promise(row: tuple[int, ...]) -> float:
@@ -216,8 +235,9 @@ def _promise(row: tuple[int, ...]) -> float:
     return (weight + 3) / (1 + count.bit_length())
 
 
-def _shape(row: tuple[int, ...]) -> Shape:
+def _shape(row: tuple[int, ...], more: list[tuple[int, int]]) -> Shape:
     count, word, weight = row[9:12]
     places = list(zip(row[1:5], row[5:9], strict=True))
     shown = places[: min(count, _FIRSTS)] + ([places[-1]] if count > _FIRSTS else [])
-    return Shape(count, tuple(shown), weight, word - 1 if word else None)
+    more = [one for one in more if one not in shown]
+    return Shape(count, tuple(shown), weight, tuple(more), word - 1 if word else None)

@@ -10,8 +10,9 @@
 #define FIRSTS 3
 #define SHAPED 256
 #define EMPTY_LINE 1469598103934665603ull
-
 #define EARLY 2048
+#define STRONG 85 /* lines of this weight are each worth a place */
+#define STRONG_EACH 32
 
 enum { STARTS_WORD = 1, ENDS_WORD = 2, STARTS_LINE = 4, EXACT_CASE = 8, SURE = 16 };
 enum { SEPARATOR, WORD, MASKED, SPACE };
@@ -45,14 +46,16 @@ struct shape {
     uint8_t weight, early; /* early: one of the first, which stay */
 };
 
+struct place { uint64_t hash, start; uint32_t hit, unused; }; /* one more line of a shape, after the first ones */
+
 struct scan {
-    uint64_t offset, line_start, hash, token;
-    uint64_t lines;
+    uint64_t offset, line_start, hash, token, lines;
     struct shape *shapes, *spare;
     uint32_t *hits; /* lines by their strongest word */
     uint16_t *found; /* if given, every word that is found goes here */
-    uint32_t found_most, found_count;
-    uint32_t slots, used, position, lead, best_hit, seen, added, pending_hit;
+    struct place *strong; /* more places of strong lines */
+    uint32_t found_most, found_count, slots, strong_most, strong_count;
+    uint32_t used, position, lead, best_hit, seen, added, pending_hit;
     uint16_t state, best, pending; /* pending: a word ended with the last byte, and what follows it is not known yet */
     uint8_t escape, masked, was_masked, weight, cap, leading, in_token, floor, renewed, sure;
     uint8_t ring[RING];
@@ -221,6 +224,8 @@ static void end_line(struct scan *s) {
     if (e->count < FIRSTS) {
         e->first[e->count] = s->line_start;
         e->first_hit[e->count] = s->best_hit;
+    } else if (weight >= STRONG && e->count < STRONG_EACH && s->strong_count < s->strong_most) {
+        s->strong[s->strong_count++] = (struct place){e->hash, s->line_start, s->best_hit, 0};
     }
     e->last = s->line_start;
     e->last_hit = s->best_hit;
