@@ -220,8 +220,11 @@ def whole_characters(found: Slice) -> Slice:
 def part_of(found: Slice, asked: int | None, room: int) -> Part:
     """Return bytes that were read as a part: at most `room` of them, the last ones unless an offset was `asked`."""
     data, start, end = found.data, found.offset, found.next
-    if asked is None and len(data) > room:
-        cut = data.find(b"\n", len(data) - room) + 1 or len(data) - room
+    if room == 0:
+        data = b""
+    elif asked is None and len(data) > room:
+        # The newline at the very end begins no line.
+        cut = data.find(b"\n", len(data) - room, len(data) - 1) + 1 or len(data) - room
         data, start = data[cut:], start + cut
     pieces = (Piece(start, end, clean(data), Why.ALL),) if data else ()
     return Part(found.stream, pieces, found.offset, end, found.size, found.head, found.ended)
@@ -232,14 +235,12 @@ _STREAMS = ("out", "err", "answer")
 
 def facts_of(data: Json) -> Json:
     """Return an answer's data without what a job wrote, for clients to whom the text carries that."""
-    return {key: _fact(key, value) for key, value in data.items()}
+    return {key: _fact(key, value) for key, value in data.items() if key != "matches"}
 
 
 def _fact(key: str, value: object) -> object:
     if key in _STREAMS and isinstance(value, dict):
         return {name: one for name, one in cast("Json", value).items() if name != "text"}
-    if key == "matches":
-        return [{"offset": match["offset"]} for match in cast("list[Json]", value)]
     if key == "ended" and isinstance(value, list):
         return [facts_of(row) for row in cast("list[Json]", value)]
     return value

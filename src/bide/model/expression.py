@@ -48,16 +48,23 @@ class Expression:
 
     def is_in(self, line: bytes) -> bool:
         """Return true if the line matches. Raises BadRequest if line and expression are both too large."""
+        return self.place(line) is not None
+
+    def place(self, line: bytes) -> int | None:
+        """Return the byte of the line at which it matches first, or `None`. Raises as `is_in` does."""
         if len(line) * self._size > _STEPS:
             detail = f"{_shown(self._words)} is too large for a line of {len(line)} bytes; use a shorter one, with smaller counts"
             raise BadRequest(detail=detail)
-        if self._engine.search(line) is not None:
-            return True
+        if (found := self._engine.search(line)) is not None:
+            return found.start()
         if line.isascii():
-            return False
+            return None
         # A byte that is not UTF-8 matches nothing; in text it is one character, U+FFFD.
         text = line.decode("utf-8", "replace").encode()
-        return text != line and self._engine.search(text) is not None
+        if text == line or (found := self._engine.search(text)) is None:
+            return None
+        # Such a character is two bytes longer than the byte that it most often stands for.
+        return max(found.start() - 2 * text.count("\ufffd".encode(), 0, found.start()), 0)
 
 
 def check_expression(words: str) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from bide.api import Filter, Killed
-from bide.mcpserver import output, questions, text
+from bide.mcpserver import matching, output, questions, text
 from bide.mcpserver.gaps import CHARS_PER_TOKEN
 from bide.mcpserver.output import Report
 from bide.mcpserver.scope import SCOPES
@@ -16,12 +16,12 @@ from bide.mcpserver.shown import Span
 from bide.mcpserver.tool import Answer, Call, Tool
 from bide.mcpserver.toolsets import asking, place, runs
 from bide.mcpserver.waiting import wait_reporting
+from bide.model.errors import BadRequest
 from bide.model.job import Job
 from bide.model.messages import descendants_to_json, job_to_json
 from bide.model.notify import JOB_FLAGS
 from bide.model.output import Stream
 from bide.model.phase import Ended
-from bide.model.plaintext import clean_line
 from bide.model.schema import Json, budget, fields, flag, number, whole, words
 from bide.model.schema import text as string
 from bide.model.until import Until
@@ -77,13 +77,14 @@ def _row(call: Call, job: Job, data: Json) -> str:
 async def logs(call: Call, given: Json) -> Answer:
     """What is new of a job's output; or the bytes, lines or matches that were named, whatever was shown before."""
     budget = given.get("budget", output.BUDGET)
+    _check(given)
     job = await call.own.job(given["job"])
     named = Stream(given["stream"]) if "stream" in given else None
     report = Report()
     report.say(text.asking_line(job))
     report.data = text.asking_data(job)
     if "grep" in given:
-        await _grepped(call, report, job, given)
+        await matching.show(call, report, job, given, min(budget * CHARS_PER_TOKEN, given.get("limit", 1 << 20)))
     elif "offset" in given or "tail" in given or "limit" in given:
         await _read(call, report, job, given)
     else:
@@ -97,6 +98,12 @@ async def logs(call: Call, given: Json) -> Answer:
     return report.answer()
 
 
+def _check(given: Json) -> None:
+    for other in ("grep", "offset"):
+        if "tail" in given and other in given:
+            raise BadRequest(detail=f"'tail' does not go with {other!r}; leave one of them out", field="tail")
+
+
 def _nothing(job: Job, stream: Stream | None) -> str:
     so_far = "" if isinstance(job.phase, Ended) else " so far"
     return f"nothing{f' on {stream}' if stream else ''}{so_far}"
@@ -107,41 +114,25 @@ async def _read(call: Call, report: Report, job: Job, given: Json) -> None:
     room = given.get("budget", output.BUDGET) * CHARS_PER_TOKEN
     tail = given.get("tail")
     offset = None if tail else given.get("offset", 0)
-    wanted = given.get("limit", room)
-    limit = max(min(wanted, room, 1 << 20), 1)
+    wanted = given.get("limit", 1 << 20 if tail else room)
+    limit = max(min(wanted, room or wanted, 1 << 20), 1)
     found = await call.jobs.read(job.id, stream=stream, offset=offset, tail=tail, limit=1 << 20 if tail else limit)
     found = output.whole_characters(found)
-    part = output.part_of(found, offset, room)
+    part = output.part_of(found, offset, min(room, wanted))
     report.data[str(stream)] = output.data_of(part)
-    if not part.pieces:
-        return report.say(_nothing(job, stream))
-    if offset is not None and offset <= call.shown.since(job.id).get(stream, 0):
+    if not found.data:
+        past = f"nothing from byte {found.offset} of {stream} on: it has {found.size}"
+        return report.say(past if found.size else _nothing(job, stream))
+    if offset is not None and part.pieces and offset <= call.shown.since(job.id).get(stream, 0):
         call.shown.show(job.id, {stream: Span(part.next, offset)})
     report.show(output.fenced(job, [part], call.mark))
-    left = min(found.size, offset + wanted) - found.next if offset is not None and "limit" in given else 0
-    return report.say(f"The next: {output.logs_call(job, stream, found.next, left)}" if left > 0 else "")
-
-
-async def _grepped(call: Call, report: Report, job: Job, given: Json) -> None:
-    stream = Stream(given.get("stream", "out"))
-    room = given.get("budget", output.BUDGET) * CHARS_PER_TOKEN
-    found = await call.jobs.read(job.id, stream=stream, grep=given["grep"], offset=given.get("offset", 0))
-    rows: list[Json] = []
-    for match in found.matches:
-        line = clean_line(match.line.decode("utf-8", "replace"))[:500]
-        room -= len(line) + 10
-        if room < 0:
-            break
-        rows.append({"offset": match.offset, "line": line})
-    count = f"{len(found.matches)} lines match" + (f", the first {len(rows)}" if len(rows) < len(found.matches) else "")
-    body = "".join(f"{row['offset']}: {row['line']}\n" for row in rows)
-    report.show(f"--- {stream} {call.mark}: {count}, each after its offset\n{body}--- end {call.mark}")
-    if len(rows) < len(found.matches):
-        after = found.matches[len(rows)].offset
-        report.say(
-            f"More: logs {json.dumps({'job': job.id, 'stream': str(stream), 'grep': given['grep'], 'offset': after})}"
-        )
-    report.data |= {"matches": rows, "next": found.next, "size": found.size}
+    if offset is None or not part.pieces:
+        return None
+    left = min(found.size, offset + wanted) - found.next
+    if "limit" in given and left > 0:
+        return report.say(f"The next: {output.logs_call(job, stream, found.next, left)}")
+    goes_on = "limit" not in given and found.next < found.size
+    return report.say(f"The next: {output.logs_call(job, stream, found.next)}" if goes_on else "")
 
 
 _FOLLOWS = 5.0
