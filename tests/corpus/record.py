@@ -26,9 +26,9 @@ PATHS = (
     "/usr/local/bin",
 )
 REGISTRIES = re.compile(
-    rb"(registry\.npmjs\.org|files\.pythonhosted\.org|pypi\.org|proxy\.golang\.org|(deb|security)\.debian\.org|"
-    rb"repo1?\.maven\.apache\.org|(index|static)\.crates\.io|registry\.terraform\.io|(registry-1|auth)\.docker\.io)"
+    rb"\b(?:(?:registry|files|proxy|deb|security|repo1?|index|static|auth)[\w-]*(?:\.[\w-]+)+|pypi|npmjs)\.(?:org|io|com)\b"
 )
+"""Hosts of package registries, by the words that their names begin with."""
 Json = dict[str, Any]
 
 
