@@ -63,13 +63,13 @@ class _Scan(ctypes.Structure):
         ("spare", ctypes.c_void_p),
         ("hits", ctypes.c_void_p),
         ("found", ctypes.c_void_p),
-        ("strong", ctypes.c_void_p),
         ("found_most", ctypes.c_uint32),
         ("found_count", ctypes.c_uint32),
         ("slots", ctypes.c_uint32),
+        ("within", ctypes.c_uint8 * 108),
+        ("strong", ctypes.c_void_p),
         ("strong_most", ctypes.c_uint32),
         ("strong_count", ctypes.c_uint32),
-        ("rest", ctypes.c_uint8 * 256),
     )
 
 

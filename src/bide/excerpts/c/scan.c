@@ -24,8 +24,7 @@ struct literal {
 };
 
 struct state {
-    uint16_t fail, literal, shorter; /* literal + 1; the next state that ends a shorter literal */
-    uint16_t unused;
+    uint16_t fail, literal, shorter, unused; /* literal + 1; the next state that ends a shorter literal */
 };
 
 struct words {
@@ -53,12 +52,13 @@ struct scan {
     struct shape *shapes, *spare;
     uint32_t *hits; /* lines by their strongest word */
     uint16_t *found; /* if given, every word that is found goes here */
-    struct place *strong; /* more places of strong lines */
-    uint32_t found_most, found_count, slots, strong_most, strong_count;
+    uint32_t found_most, found_count, slots;
     uint32_t used, position, lead, best_hit, seen, added, pending_hit;
     uint16_t state, best, pending; /* pending: a word ended with the last byte, and what follows it is not known yet */
     uint8_t escape, masked, was_masked, weight, cap, leading, in_token, floor, renewed, sure;
     uint8_t ring[RING];
+    struct place *strong; /* more places of strong lines */
+    uint32_t strong_most, strong_count;
 };
 
 static uint8_t lower(uint8_t c) {
