@@ -132,6 +132,24 @@ async def test_bad_input_is_one_clear_sentence_and_starts_nothing(ai: Agent, fak
     assert fakes.started == []
 
 
+async def test_199_248_255_a_refusal_names_the_field_that_is_wrong(ai: Agent, fakes: Fakes) -> None:
+    for tool, given, said in (
+        ("codex_request", {"sessionId": "--last"}, "'sessionId': '--last' cannot be a session's id"),
+        ("claude_request", {"sessionId": "gw-1"}, "'sessionId': "),
+        ("grok_request_async", {"sessionId": "-x"}, "'sessionId': "),
+        ("gemini_request", {"outputFormat": "xml"}, "'outputFormat': "),
+        ("claude_request", {"mcpServers": ["a b"]}, "'mcpServers': "),
+        ("claude_request", {"worktree": {"ref": "-x"}}, "'worktree': '-x' cannot be a ref"),
+        ("claude_request", {"model": "a\0b"}, "invalid_input: the model has a NUL in it"),
+        ("claude_request", {"allowedTools": ["a\0b"]}, r"'allowedTools' is text without NUL, not 'a\x00b'"),
+        ("grok_request", {"rules": "a\0b"}, "'rules' is text without NUL"),
+    ):
+        assert said in (await ai.refusal(tool, prompt="x", **given))[1]
+    for wrong in ("-rf", "1.0 --force", "", "a b", "a\0b"):
+        assert "'target': " in (await ai.refusal("cli_upgrade", cli="claude", target=wrong))[1]
+    assert fakes.started == []
+
+
 async def test_malformed_and_truncated_output_is_told_of_and_read_as_far_as_it_goes(
     local: Jobs, fakes: Fakes, tmp_path: Path
 ) -> None:

@@ -115,7 +115,8 @@ class Cli(Struct, frozen=True):
         if ask.format is None:
             return self.formats[0]
         if ask.format not in self.formats:
-            raise BadRequest(detail=f"{self.name} cannot write {ask.format!r}; it writes {', '.join(self.formats)}")
+            detail = f"{self.name} cannot write {ask.format!r}; it writes {', '.join(self.formats)}"
+            raise BadRequest(detail=detail, field="outputFormat")
         return ask.format
 
 
@@ -148,7 +149,6 @@ def check_words(command: Command, cli: str) -> Command:
 def check_target(target: str | None) -> str | None:
     """A version to upgrade to, if it can be one. Raises BadRequest."""
     if target is not None and (not target or target.startswith("-") or not target.isprintable() or " " in target):
-        raise BadRequest(
-            detail=f"{target!r} cannot be a version; give one such as 1.2.3, or leave it out for the newest"
-        )
+        detail = f"{target!r} cannot be a version; give one such as 1.2.3, or leave it out for the newest"
+        raise BadRequest(detail=detail, field="target")
     return target

@@ -71,7 +71,9 @@ def as_json(value: object) -> str:
 
 
 def _plain(value: object, fits: Callable[[str], bool], what: str) -> str:
-    if not isinstance(value, str) or not value or "\0" in value or not fits(value):
+    if isinstance(value, str) and "\0" in value:
+        raise BadRequest(detail="is text without NUL")
+    if not isinstance(value, str) or not value or not fits(value):
         raise BadRequest(detail=what)
     return value
 

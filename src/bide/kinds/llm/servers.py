@@ -27,7 +27,8 @@ def with_servers(ask: Ask, described: Mapping[str, str]) -> tuple[Ask, list[Note
         return found, []
     for name in ask.mcp_servers:
         if not _NAME.match(name):
-            raise BadRequest(detail=f"{name!r} cannot be an MCP server; it has 1 to 64 letters, digits, _ and -")
+            detail = f"{name!r} cannot be an MCP server; it has 1 to 64 letters, digits, _ and -"
+            raise BadRequest(detail=detail, field="mcpServers")
     commands = {name: words for name in ask.mcp_servers if (words := _words(described.get(name, "")))}
     told: dict[str, Any] = {}
     if ask.cli == "gemini":

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from bide.mcpserver.answers import beside, spoken
 from bide.mcpserver.gaps import CHARS_PER_TOKEN
-from bide.mcpserver.tool import Answer, Call, Tool
+from bide.mcpserver.tool import Answer, Call, Tool, refusal
 from bide.mcpserver.toolsets import llmjobs, llmopinions, llmreview, llmsessions, llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS, SERVERS, asked, field_of, schema, shown
 from bide.mcpserver.waiting import reporting
-from bide.model.errors import BadRequest
+from bide.model.errors import BadRequest, BideError
 from bide.model.llm.answer import Asked, Status
 from bide.model.llm.prompt import optimized
 from bide.model.output import Stream
@@ -49,8 +49,15 @@ def _request(cli: str, act: Callable[[Call, Json], Awaitable[Answer]], *, sync: 
         schema(cli, sync=sync),
         act,
         destructive=True,
+        refuse=_refused,
         shown=shown(cli, sync=sync),
     )
+
+
+def _refused(error: BideError) -> Answer:
+    """Return a refusal that names the field that is wrong."""
+    field = error.facts.get("field", "")
+    return refusal(error if field in str(error) else BadRequest(detail=f"{field!r}: {error}", field=field))
 
 
 async def _asked(cli: str, call: Call, given: Json, *, background: bool) -> Asked:
@@ -195,6 +202,7 @@ _ABOUT = (
         ),
         _upgrade,
         destructive=True,
+        refuse=_refused,
     ),
     Tool("list_models", "Models known by name.", fields((), cli=_CLI), _models, reads_only=True),
     Tool("list_available_models", "The same, of all.", fields(()), _available, reads_only=True),

@@ -149,7 +149,8 @@ def check(ask: Ask) -> None:
     """Refuse what cannot be meant, with a sentence that says what to do."""
     ask.said()
     if ask.model is not None and not _MODEL.match(ask.model):
-        raise BadRequest(detail=f"{ask.model!r} cannot be a model; leave it out for the CLI's own default")
+        wrong = "invalid_input: the model has a NUL in it" if "\0" in ask.model else f"{ask.model!r} cannot be a model"
+        raise BadRequest(detail=f"{wrong}; leave it out for the CLI's own default", field="model")
     if ask.correlation_id is not None and not _ID.match(ask.correlation_id):
         raise BadRequest(detail="a correlationId has 1 to 200 letters, digits and . _ : @ / + -")
     if ask.idle is not None and not IDLE_LEAST <= ask.idle <= IDLE_MOST:
@@ -174,7 +175,8 @@ def _check_worktree(tree: Worktree) -> None:
     if tree.name is not None and not _TREE.match(tree.name):
         raise BadRequest(detail=f"{tree.name!r} cannot be a worktree; it has 1 to 64 letters, digits and . _ -")
     if tree.ref is not None and not _REF.match(tree.ref):
-        raise BadRequest(detail=f"{tree.ref!r} cannot be a ref; name a branch, tag or commit, or leave it out")
+        detail = f"{tree.ref!r} cannot be a ref; name a branch, tag or commit, or leave it out"
+        raise BadRequest(detail=detail, field="worktree")
 
 
 def _check_conversation(ask: Ask) -> None:
@@ -183,10 +185,9 @@ def _check_conversation(ask: Ask) -> None:
         return
     if given.startswith(BOOKKEEPING):
         detail = f"session {given!r} is for bookkeeping only and no CLI can resume it; give the id that an answer had"
-        raise BadRequest(detail=f"{detail}, or leave it out")
+        raise BadRequest(detail=f"{detail}, or leave it out", field="sessionId")
     if not _ID.match(given):
-        raise BadRequest(
-            detail=f"{given!r} cannot be a session's id; it has 1 to 200 letters, digits and . _ : @ / + -"
-        )
+        detail = f"{given!r} cannot be a session's id; it has 1 to 200 letters, digits and . _ : @ / + -"
+        raise BadRequest(detail=detail, field="sessionId")
     if ask.resume_latest:
-        raise BadRequest(detail="give the session to resume, or ask for the latest, not both")
+        raise BadRequest(detail="give the session to resume, or ask for the latest, not both", field="sessionId")
