@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,13 @@ async def test_252_the_guide_can_be_read(ai: Agent) -> None:
     assert "cache_state://prefix/{hash}" in [str(one.uri_template) for one in templates]
     (content,) = (await ai.client.read_resource("skills://async-job-orchestration")).contents
     assert "NOT APPROVED" in getattr(content, "text", "")
+
+
+async def test_252_the_guide_names_the_tools_that_fetch_an_answer_and_no_tool_that_is_not_there(ai: Agent) -> None:
+    (content,) = (await ai.client.read_resource("skills://async-job-orchestration")).contents
+    named = set(re.findall(r"`(llm_\w+)`", getattr(content, "text", "")))
+    assert {"llm_job_result", "llm_request_result", "llm_job_watch", "llm_job_status"} <= named
+    assert named <= {tool.name for tool in (await ai.client.list_tools()).tools}
 
 
 async def test_240_245_conversations_are_kept_told_of_and_forgotten(ai: Agent) -> None:

@@ -12,6 +12,7 @@ GUIDE = """# Asking other LLMs as jobs
 
 **Waiting**
 - A `*_request` that takes longer than 45 s answers `status: "deferred"` with a `jobId`. The job goes on.
+- Fetch its answer with `llm_job_result` (`parsed.text`), or with `llm_request_result` by your `correlationId`.
 - Several at once: start each with `*_request_async`, then look after them one by one.
 - Wait with `llm_job_watch` (it blocks without polling; with `afterProgressSeq: 999999999999` until the end alone), or ask `llm_job_status` about once a minute between other work. Do not sleep in your shell for it.
 - Good reviews take minutes. There is no time limit, and being slow is no reason to cancel: cancel only when told to, or when it failed.
