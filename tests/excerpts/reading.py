@@ -1,6 +1,7 @@
 """An excerpt of bytes in memory, without a job."""
 
-from bide.excerpts.choosing import Chosen, Source, chosen, whole
+from bide.excerpts.blocks import Source
+from bide.excerpts.choosing import Chosen, chosen, whole
 from bide.excerpts.scanning import Scan
 from bide.model.excerpt import BUDGET
 from bide.model.output import Stream

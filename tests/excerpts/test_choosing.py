@@ -148,3 +148,21 @@ def test_errors_of_different_places_are_each_shown(apart: bool) -> None:
     text = shown(found)
     assert [at for at in range(3, 60, 5) if f"f{at}.c:16:25: error: " not in text] == []
     assert sum(len(piece.text) for piece in found.pieces[Stream.OUT] if piece.why is Why.LAST) < 4000
+
+
+@pytest.mark.parametrize("budget", [100, 200, 400, 1200])
+def test_a_small_budget_shows_the_cause_before_the_end(budget: int) -> None:
+    data = noise(3000) + b"fatal: the ledger is gone, because its disk is full\n" + noise(3000)
+    found = excerpt(data, budget=budget)
+    assert "fatal: the ledger is gone" in shown(found)
+    assert len(shown(found)) <= budget
+    assert found.cause == (Stream.OUT, data.index(b"fatal: "))
+
+
+def test_a_cause_that_is_longer_than_a_small_budget_shows_its_beginning() -> None:
+    text = shown(
+        excerpt(noise(3000) + b"fatal: the ledger" + " ist größer".encode() * 100 + b"\n" + noise(3000), budget=200)
+    )
+    assert "fatal: the ledger ist größer" in text
+    assert "\ufffd" not in text
+    assert len(text) <= 200

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bide.excerpts.formats import Rule, is_generic
+from bide.excerpts.blocks import Lines, Source, block
+from bide.excerpts.formats import is_generic
 from bide.excerpts.lines import Line, cost, folded, lines_of
 from bide.excerpts.ranking import CANDIDATES, Found, at_places, ranked, words_of
-from bide.excerpts.scanning import Finder, Scan
+from bide.excerpts.scanning import Finder
 from bide.model.excerpt import Piece, Why
 from bide.model.output import Stream
 
+_SMALL = 2000
+"""Of so small a budget the strongest cause comes first."""
 _GAP = 105
 """About how many characters a door writes about what is left out between two pieces: its bytes, and the call that reads them."""
 _FIRST = 0.06
@@ -28,34 +30,11 @@ _RARE_SHARE = 0.25
 _PLACES_SHARE = 0.4
 _SAMPLES = 16
 _SAMPLE = 6144
-_BLOCK = 4096
-_BEFORE = 3072
-_AFTER = 6144
 _WHOLE_MOST = 256 * 1024
 _TAIL_MOST = 128 * 1024
-_LINE_LONG = 600
 _WEAK = 4.0
 _NOVEL = 10.0
 _STRONG = 36.0
-_FOREIGN = re.compile(
-    r"site-packages/|dist-packages/|/lib/python\d|<frozen |node_modules/|\(node:|\bat node:|^\s*at (?:java|javax|jdk|sun|com\.sun|org\.junit|org\.springframework|"
-    r"org\.apache|io\.netty|reactor|org\.gradle|kotlin|scala|akka|System|Microsoft)\.|/usr/(?:local/)?(?:go|lib|share)/|/rustc/|/gems/|"
-    r"/vendor/|^\s*\.\.\. \d+ more"
-)
-"""Frames of a stack that belong to no user."""
-
-Read = Callable[[int, int], bytes]
-"""Return the bytes from an offset on, at most so many."""
-
-
-class Source(Struct, frozen=True):
-    """A stream that was looked through."""
-
-    stream: Stream
-    read: Read
-    start: int
-    end: int
-    scan: Scan
 
 
 class Chosen(Struct, frozen=True):
@@ -69,6 +48,8 @@ class Chosen(Struct, frozen=True):
 def chosen(sources: Sequence[Source], budget: int) -> Chosen:
     """Return the pieces of each stream: causes, the beginnings and the ends, together within a budget of characters."""
     pick = _Pick(sources, budget)
+    if budget < _SMALL:
+        pick.first_cause()
     pick.ends()
     pick.places()
     pick.causes()
@@ -105,16 +86,34 @@ class _Pick:
         finder = Finder()
         shapes = {one.stream: one.scan.shapes(CANDIDATES) if one.end > one.start else [] for one in sources}
         self._found = {
-            one.stream: ranked(shapes[one.stream], one.scan.hits, _Lines(one).at, finder, _usual(one))
-            for one in sources
+            one.stream: ranked(shapes[one.stream], one.scan.hits, Lines(one).at, finder, _usual(one)) for one in sources
         }
         self._errors = [
             (source, one)
             for source in sources
-            for one in at_places(self._found[source.stream], shapes[source.stream], _Lines(source).at)
+            for one in at_places(self._found[source.stream], shapes[source.stream], Lines(source).at)
         ]
         self.cause: tuple[Stream, int] | None = None
         self.format: str | None = None
+
+    def first_cause(self) -> None:
+        """Take the line that tells most; if it is long, its beginning."""
+        strong = [
+            (source, one)
+            for source in self._sources
+            for one in self._found[source.stream]
+            if one.rule is not None and one.score >= _NOVEL
+        ]
+        room = self._left * 2 // 3
+        if not strong or room < _SHORT:
+            return
+        source, one = max(strong, key=lambda row: row[1].score)
+        line = one.line
+        if line.cost > room:
+            data = source.read(line.start, min(line.end - line.start, 2 * _WIDE_LAST))
+            line = lines_of(data, line.start, wide=room - 1)[0]
+        if self._take(source, line, Why.CAUSE if one.rule is None else one.rule.why):
+            self._note(source, one)
 
     def ends(self) -> None:
         """Take a few lines of the beginning and some of the end of each stream."""
@@ -230,7 +229,7 @@ class _Pick:
             self.format = one.rule.format
 
     def _take_with(self, source: Source, one: Found) -> bool:
-        lines = _block(source, one)
+        lines = block(source, one)
         why = Why.CAUSE if one.rule is None else one.rule.why
         wanted = [line for line in lines if not self._has(source, line)]
         if not wanted:
@@ -295,91 +294,3 @@ def _usual(source: Source) -> Counter[str]:
 def _unfinished(source: Source, line: Line) -> bool:
     """Return whether a line is the last one and has no newline."""
     return line.end == source.end and source.read(source.end - 1, 1) not in (b"\n", b"\r")
-
-
-class _Lines:
-    """Reads single lines, several of a block with one read."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._at = -1
-        self._block = b""
-
-    def at(self, start: int, place: int) -> Line | None:
-        """Return the line that begins at an offset; of a long one the part around a place in it."""
-        source = self._source
-        if start < source.start or start >= source.end:
-            return None
-        begins = start
-        if place - start > _LINE_LONG:
-            begins = place - _LINE_LONG // 2
-        if not self._at <= begins <= self._at + len(self._block) - 2 * _LINE_LONG:
-            self._at = begins
-            self._block = source.read(begins, min(_BLOCK, source.end - begins))
-        data = self._block[begins - self._at : begins - self._at + 2 * _LINE_LONG]
-        lines = lines_of(data, begins, at=place, wide=_LINE_LONG)
-        return lines[0] if lines else None
-
-
-def _block(source: Source, one: Found) -> list[Line]:
-    """Return the line with those around it that belong to it."""
-    rule = one.rule
-    begins = max(one.line.start - _BEFORE, source.start)
-    above = (
-        lines_of(source.read(begins, one.line.start - begins), begins)
-        if rule is None or rule.before or rule.back
-        else []
-    )
-    if begins > source.start:
-        above = above[1:]
-    below = (
-        lines_of(source.read(one.line.end, min(_AFTER, source.end - one.line.end)), one.line.end)
-        if one.line.whole
-        else []
-    )
-    if below and below[-1].end < source.end and not below[-1].whole:
-        below.pop()
-    before = _above(above, rule)
-    after = _below(below, rule)
-    return [*_own(before), one.line, *_own(after)]
-
-
-def _above(lines: Sequence[Line], rule: Rule | None) -> list[Line]:
-    count = 1 if rule is None else rule.before
-    if rule is not None and rule.back is not None:
-        belongs = 0
-        while belongs < min(rule.most, len(lines)) and rule.back.search(lines[-1 - belongs].text):
-            belongs += 1
-        count = max(count, belongs)
-    return list(lines[len(lines) - count :]) if count else []
-
-
-def _below(lines: Sequence[Line], rule: Rule | None) -> list[Line]:
-    if rule is None:
-        return list(lines[:1])
-    count = rule.after
-    if rule.through is not None:
-        belongs = 0
-        while belongs < min(rule.most, len(lines)) and rule.through.search(lines[belongs].text):
-            belongs += 1
-        count = max(count, belongs)
-    if rule.until is not None:
-        stop = next((at for at, line in enumerate(lines[: rule.most]) if rule.until.search(line.text)), None)
-        count = count if stop is None else stop + 1
-    return list(lines[:count])
-
-
-def _own(lines: Sequence[Line]) -> list[Line]:
-    """Return lines without frames of a stack that are not the user's; a frame in Python has its source below it."""
-    kept: list[Line] = []
-    foreign = False
-    for line in lines:
-        frame = line.text.lstrip().startswith(("File ", "at "))
-        if _FOREIGN.search(line.text):
-            foreign = True
-            continue
-        if foreign and not frame and line.text.startswith("    "):
-            continue
-        foreign = False
-        kept.append(line)
-    return kept

@@ -76,7 +76,17 @@ def _line(
         first = begins if first - begins < wide // 4 else first
     last = min(first + wide, ends)
     last = ends if ends - last < wide // 4 else last
+    # No character is cut in two.
+    if first > begins:
+        first = _between_characters(data, first)
+    if last < ends:
+        last = _between_characters(data, last)
     return Line(offset + first, offset + (after if last == ends else last), _text(data[first:last]), whole=last == ends)
+
+
+def _between_characters(data: bytes, at: int) -> int:
+    """Return where the character begins that a byte belongs to."""
+    return next((begin for begin in range(at, max(at - 4, -1), -1) if data[begin] & 0xC0 != 0x80), at)
 
 
 def _text(data: bytes) -> str:

@@ -7,7 +7,8 @@ import errno
 import os
 from collections.abc import Generator, Mapping, Sequence
 
-from bide.excerpts.choosing import Chosen, Source, chosen, whole
+from bide.excerpts.blocks import Source
+from bide.excerpts.choosing import Chosen, chosen, whole
 from bide.excerpts.scanning import Scan
 from bide.model.errors import BadRequest
 from bide.model.excerpt import LARGEST, Excerpt, Part
