@@ -88,7 +88,7 @@ class JobTools:
     async def act(self, call: Call, given: Json) -> Answer:
         """Cancel, then wait, then tell."""
         if not self.enabled:
-            return _said("Async execution is disabled; no background jobs are available.", {"jobs": []})
+            return Answer("Async execution is disabled; no background jobs are available.", {"jobs": []})
         poll: list[str] | None = given.get("poll")
         cancel: list[str] = given.get("cancel", [])
         room = given.get("budget")
@@ -126,7 +126,7 @@ class JobTools:
         said = (
             f"No matching jobs found for IDs: {', '.join(poll)}" if poll else "No running background jobs to wait for."
         )
-        return _said(said, {"jobs": []})
+        return Answer(said, {"jobs": []})
 
     async def _first_to_settle(self, call: Call, watched: list[Job]) -> list[Job]:
         """Return the watched jobs, at once if all are over, else when the first of those that run is."""
@@ -217,7 +217,7 @@ class JobTools:
             data["cancelled"] = [{"id": one["id"], "status": one["status"]} for one in outcomes]
         if rows and not settled and not outcomes:
             data["useless"] = True
-        return _said("\n".join(parts).strip() or "No background jobs.", data)
+        return Answer("\n".join(parts).strip() or "No background jobs.", data)
 
     async def snapshot(self, call: Call, job: Job, room: int | None = None) -> Json:
         """A job in this vocabulary's words."""
@@ -252,11 +252,6 @@ def _is_background(call: Call, job: Job) -> bool:
 def _is_hidden(job: Job) -> bool:
     """Whether it ended too long ago for this vocabulary; the other doors still have it."""
     return isinstance(job.phase, Ended) and datetime.now(UTC) - job.phase.ended_at > RETENTION
-
-
-def _said(text: str, data: Json) -> Answer:
-    """Return an answer that is text alone to clients that show their model one of the two; to others it has both, as the document says."""
-    return Answer(text, data, brief=text, facts=data)
 
 
 async def _tell(call: Call, jobs: Sequence[Job]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from bide.mcpserver.gaps import CHARS_PER_TOKEN, text_of
 from bide.mcpserver.tool import Call
 from bide.model import schema
@@ -46,12 +44,12 @@ async def output_text(call: Call, job: Job, room: int | None = None) -> str:
         if part.next <= part.start:
             continue
         name = f"{job.id}/{_WORDS[part.stream]}"
-        parts.append(text_of(part, call.mark, partial(_begins, name)))
+        parts.append(text_of(part, call.mark, _begins))
         if part.omitted:
             parts.append(f"[Output truncated. Showing what matters of {show_size(part.size)}.]\n{FULL_OUTPUT}{name}\n")
     return "".join(parts)
 
 
-def _begins(name: str, first: int, _: int) -> str:
-    """Return the resource of a stream that begins where a gap does."""
-    return f"job://{name}?offset={first}"
+def _begins(first: int, _: int) -> str:
+    """Return where a gap begins in the resource that has all of the output."""
+    return f"the full output has them at ?offset={first}"
