@@ -7,11 +7,12 @@ from tests.mcpserver.clients import Agent, texts_of
 
 
 async def shell(ai: Agent, session: str, code: str, **options: object) -> dict[str, Any]:
-    """The answer of an `exec` of shell code, whether it failed or not; its text is the same."""
+    """The answer of an `exec` of shell code, whether it failed or not; its text has the same facts."""
     answer = await ai.ask("exec", sessionId=session, code=code, language="shell", **options)
     assert answer.structured_content is not None
     found = {key: value for key, value in answer.structured_content.items() if key != "notices"}
-    assert json.loads(texts_of(answer)[0]) == found
+    facts = {key: value for key, value in found.items() if key not in ("stdout", "stderr")}
+    assert json.loads(texts_of(answer)[0]) == facts
     return found
 
 

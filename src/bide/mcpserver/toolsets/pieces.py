@@ -36,6 +36,13 @@ async def newer(jobs: Jobs, job: str, stream: Stream, offset: int, most: int) ->
     return _piece(await jobs.read(job, stream=stream, offset=offset, limit=most), offset)
 
 
+async def none(jobs: Jobs, job: str, stream: Stream, offset: int) -> Piece:
+    """Nothing of what comes after an offset, and how much that is."""
+    found = await jobs.read(job, stream=stream, offset=offset, limit=1)
+    begin = min(found.offset, found.size)
+    return Piece("", begin, max(0, begin - offset), found.size - begin)
+
+
 def _piece(found: Slice, asked: int) -> Piece:
     data = found.data
     missing = max(0, found.offset - asked)

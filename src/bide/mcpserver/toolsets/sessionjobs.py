@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -138,14 +137,13 @@ def _fits(job: Job, wanted: Json) -> bool:
 
 async def output(call: Call, job: Job, given: Json, positions: Positions, shown_bytes: int) -> Answer:
     """What a job wrote: the end of it, or what is newer than a place, and the place after it."""
-    rooms = sessionoutput.rooms(call, given)
-    most = shown_bytes if rooms.data is None else min(rooms.data, shown_bytes)
-    data = await _piece(call, job, given, positions, most)
-    if len(data["stdout"]) + len(data["stderr"]) <= rooms.text:
-        return said(data)
-    # The text has another piece, with its own place after it: whoever reads one of the two goes on from there.
-    text = await _piece(call, job, given, positions, max(rooms.text // 2, 4))
-    return Answer(json.dumps(text, ensure_ascii=False), data if rooms.data is None else text)
+    room = sessionoutput.room_of(given)
+    data = await _piece(call, job, given, positions, shown_bytes if "budget" not in given else min(room, shown_bytes))
+    if len(data["stdout"]) + len(data["stderr"]) <= room:
+        return sessionoutput.told(data)
+    if sessionoutput.has_data(call, given):
+        return sessionoutput.in_data(data)
+    return sessionoutput.told(await _piece(call, job, given, positions, max(room // 2, 4)))
 
 
 async def _piece(call: Call, job: Job, given: Json, positions: Positions, most: int) -> Json:
@@ -154,7 +152,10 @@ async def _piece(call: Call, job: Job, given: Json, positions: Positions, most: 
     place, certain = _begin(job, given, positions)
     found: dict[str, pieces.Piece] = {}
     for word, stream in streams.items():
-        if place is None:
+        if most == 0:
+            offset = 0 if place is None else place[list(streams).index(word)]
+            found[word] = await pieces.none(call.jobs, job.id, stream, offset)
+        elif place is None:
             found[word] = await pieces.whole(call.jobs, job.id, stream, most)
         else:
             found[word] = await pieces.newer(call.jobs, job.id, stream, place[list(streams).index(word)], most)

@@ -1,14 +1,13 @@
-"""What a job wrote, in the answers of the toolset `sessions`: whole in the data, and in the text as much as a model can use."""
+"""What a job wrote, in the answers of the toolset `sessions`: in the text as much as a model can use, or all of it in the data."""
 
 from __future__ import annotations
 
 import json
 import re
-
-from msgspec import Struct
+from collections.abc import Callable
 
 from bide.api import Filter
-from bide.mcpserver import patience
+from bide.mcpserver.display import Display
 from bide.mcpserver.gaps import CHARS_PER_TOKEN, text_of
 from bide.mcpserver.text import next_call
 from bide.mcpserver.tool import Answer, Call
@@ -21,47 +20,76 @@ from bide.model.schema import Json
 
 ROOM = 16_000
 """Characters of output in the text of an answer."""
-BUDGET = schema.budget("1 MiB of each stream, 4000 tokens in the text", minimum=1)
+BUDGET = schema.budget("4000")
 _WORDS = {Stream.OUT: "stdout", Stream.ERR: "stderr"}
 _CHILDREN = 10
 _SYNTAX = re.compile(r"^(SyntaxError|IndentationError|TabError): ", re.MULTILINE)
 _LANGUAGES = "exec runs Python, or shell code with 'language': 'shell'; it runs no JavaScript."
 
 
-class Rooms(Struct, frozen=True):
-    """How much output an answer has, in characters."""
-
-    text: int
-    data: int | None
-    """`None` for all that is shown of a stream."""
+def room_of(given: Json) -> int:
+    """Return how many characters of output a text has."""
+    return given["budget"] * CHARS_PER_TOKEN if "budget" in given else ROOM
 
 
-def rooms(call: Call, given: Json) -> Rooms:
-    """Return what the caller asked for; else the data has all, unless this client is known to show it to its model."""
-    if "budget" in given:
-        room = given["budget"] * CHARS_PER_TOKEN
-        return Rooms(room, room)
-    return Rooms(ROOM, ROOM if patience.is_known(call.caller.client) else None)
+def has_data(call: Call, given: Json) -> bool:
+    """Return whether an answer with more output than a text has room for has it in its data instead: to no client that is known to show its model one of the two."""
+    return "budget" not in given and call.caller.output != Display.TEXT and call.caller.display is not Display.ALONE
 
 
-async def told(call: Call, job: Job, data: Json, given: Json, *, is_error: bool) -> Answer:
-    """Return the answer about a job whose output is whole in `data`, with an excerpt where there is too much of it."""
-    room = rooms(call, given)
-    if len(data["stdout"]) + len(data["stderr"]) <= room.text:
-        return Answer(json.dumps(data, ensure_ascii=False), data, is_error)
-    found = await call.jobs.excerpt(job.id, budget=room.text)
-    short = {**data, **{_WORDS[part.stream]: text_of(part, call.mark) for part in found.parts}}
+def told(data: Json, *, is_error: bool = False) -> Answer:
+    """Return an answer whose text alone has the output, as JSON; by choice the data has it, and the text the facts."""
+    text = json.dumps(data, ensure_ascii=False)
+    return Answer(text, data, is_error, brief=json.dumps(_facts(data), ensure_ascii=False))
+
+
+def in_data(data: Json) -> Answer:
+    """Return an answer whose data has the output; its text says so."""
+    where = "stdout and stderr are in the structured content; with 'budget' (tokens) they are in the text"
+    return Answer(json.dumps({**_facts(data), "note": where}, ensure_ascii=False), data)
+
+
+def _facts(data: Json) -> Json:
+    return {key: one for key, one in data.items() if key not in _WORDS.values()}
+
+
+async def excerpted(call: Call, job: Job, data: Json, given: Json, *, is_error: bool) -> Answer:
+    """Return the answer about a job whose output is whole in `data`, with an excerpt in its place where there is too much of it."""
+    room = room_of(given)
+    chosen = call.caller.output == Display.DATA and "budget" not in given
+    if chosen or len(data["stdout"]) + len(data["stderr"]) <= room:
+        return told(data, is_error=is_error)
+    found = await call.jobs.excerpt(job.id, budget=room)
+    texts = {
+        _WORDS[part.stream]: text_of(part, call.mark, _reads(job, found.parts, part.stream)) for part in found.parts
+    }
+    short = {**data, **(dict.fromkeys(texts, "") if room == 0 else texts)}
     short["left_out"], short["next"] = _left_out(job, found.parts)
-    text = json.dumps(short, ensure_ascii=False)
-    return Answer(text, data if room.data is None else short, is_error)
+    return told(short, is_error=is_error)
+
+
+def _reads(job: Job, parts: tuple[Part, ...], stream: Stream) -> Callable[[int, int], str]:
+    """Return what names the call that reads a gap of a stream, and nothing of the other one."""
+    ends = {_WORDS[part.stream]: part.next for part in parts}
+
+    def reads(first: int, last: int) -> str:
+        # Up to the whole budget is shown, of more the half of it.
+        tokens = min(-(-(last - first) * 2 // CHARS_PER_TOKEN), BUDGET["maximum"])
+        arguments = {**_named(job), "offsets": {**ends, _WORDS[stream]: first}, "budget": tokens}
+        return f"getJobOutput {json.dumps(arguments)}"
+
+    return reads
+
+
+def _named(job: Job) -> Json:
+    return {"jobId": job.id} if job.session is None else {"sessionId": job.session, "jobId": job.id}
 
 
 def _left_out(job: Job, parts: tuple[Part, ...]) -> tuple[Json, Json]:
     """Return which bytes are left out, and the call that reads them."""
     gaps = {_WORDS[part.stream]: [list(gap) for gap in part.omitted] for part in parts if part.omitted}
     begins = {_WORDS[part.stream]: part.omitted[0][0] if part.omitted else part.next for part in parts}
-    named = {"jobId": job.id} if job.session is None else {"sessionId": job.session, "jobId": job.id}
-    return gaps, next_call("getJobOutput", **named, offsets=begins)[1]
+    return gaps, next_call("getJobOutput", **_named(job), offsets=begins)[1]
 
 
 async def notes(call: Call, job: Job, out: Piece, err: Piece) -> Json:

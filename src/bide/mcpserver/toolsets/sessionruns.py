@@ -128,4 +128,4 @@ async def _result(call: Call, job: Job, shown_bytes: int) -> Json:
 
 async def _told(call: Call, job: Job, data: Json, given: Json) -> Answer:
     failed = sessionwords.status(job) == "failed"
-    return await sessionoutput.told(call, job, data, given, is_error=failed)
+    return await sessionoutput.excerpted(call, job, data, given, is_error=failed)
