@@ -1,6 +1,7 @@
 """What the core tools cost a model: calls as it writes them and answers as it sees them, four characters a token."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,48 @@ async def test_each_prompt_ends_one_wait_and_no_other(ai: Agent, tmp_path: Path)
     assert tmp_path.exists()
 
 
+_THREAD = (
+    "import asyncio, sys\n"
+    "async def main():\n"
+    "    print('Ok to proceed? (y) ', end='', flush=True)\n"
+    "    said = await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)\n"
+    "    print('got=' + said.strip())\n"
+    "asyncio.run(main())\n"
+)
+_NODE = (
+    "const rl = require('readline').createInterface({input: process.stdin, output: process.stdout});"
+    "rl.question('Ok to proceed? (y) ', said => { console.log('got=' + said); rl.close(); });"
+)
+_READERS = [(["python3", "-c", _THREAD], "stdin"), (["python3", "-c", _THREAD], "pty")] + [
+    (["node", "-e", _NODE], given) for given in ("stdin", "pty") if shutil.which("node")
+]
+
+
+@pytest.mark.parametrize(("command", "given"), _READERS)
+async def test_146_a_prompt_that_the_kernel_does_not_tell_of_may_be_one(
+    ai: Agent, command: list[str], given: str
+) -> None:
+    asked = await ai.ask("run", command=command, **{given: True}, wait=30)
+    data: Json = asked.structured_content or {}
+    assert data["met"] == "input"
+    call = {"job": data["job"], "text": "<text>\n"}
+    assert 'may be asking: "Ok to proceed? (y) "' in text_of(asked)
+    assert f"To answer: send {json.dumps(call)}" in text_of(asked)
+    assert f"If it asks nothing: await {json.dumps({'jobs': [data['job']]})}" in text_of(asked)
+    assert data["next"] == {"tool": "send", "arguments": call}
+    answered = await ai.ask("send", **{**call, "text": "y\n"})
+    assert "got=y" in text_of(answered) + json.dumps(answered.structured_content)
+    await ai.ask("kill", jobs=[data["job"]])
+
+
+async def test_146_what_looks_like_no_prompt_or_is_busy_is_none(ai: Agent) -> None:
+    for command in ("printf 'checking for gcc... '; sleep 4", "printf 'Really? '; while :; do :; done"):
+        data = await ai.data("run", command=command, pty=True, wait=3)
+        assert data["met"] == "timeout"
+        assert "waiting" not in data
+        await ai.ask("kill", jobs=[data["job"]])
+
+
 async def test_146_each_later_answer_about_a_job_that_asks_has_the_call_that_answers_it(ai: Agent) -> None:
     asked = await ai.ask("run", command='read -p "Go? [y/n] " said; echo "got=$said"', pty=True, name="form")
     first: Json = asked.structured_content or {}
@@ -153,7 +196,18 @@ async def test_146_each_later_answer_about_a_job_that_asks_has_the_call_that_ans
     await ai.ask("kill", jobs=["form", "other"])
 
 
-@pytest.mark.parametrize("command", [ASKS, 'read -p "Continue? " said; echo "got=$said"', "python3 -c 'input()'"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ASKS,
+        'read -p "Continue? " said; echo "got=$said"',
+        "python3 -c 'input()'",
+        "printf 'package name: (bide) '",
+        "echo installing; printf 'Go on? ' >&2; exit 1",
+        "printf 'Really delete it? '; echo Aborted.; exit 1",
+        """bash -c 'read -p "Sure? " said; [ "$said" ] || { echo Aborted.; exit 1; }'""",
+    ],
+)
 async def test_an_answer_does_not_hide_that_a_program_asked_in_vain(ai: Agent, command: str) -> None:
     answer = await ai.text("run", command=command)
     assert 'Its stdin was empty. To answer what it asks, run it again with "pty": true.' in answer

@@ -92,6 +92,7 @@ END = End(
         Job(ID, SPEC, AT, phase=Running(AT, 7), facts=Facts(waiting="")),
         Job(ID, SPEC, AT, phase=Running(AT, 7), facts=Facts(waiting="Which?", question=POSED)),
         Job(ID, SPEC, AT, phase=Running(AT, 7), facts=Facts(waiting="Name? ", question=PROMPT)),
+        Job(ID, SPEC, AT, phase=Running(AT, 7), facts=Facts(waiting="Name? ", question=PROMPT, unsure=True)),
         Job(ID, SPEC, AT, phase=Ended(AT, END, AT, 7)),
         Job(ID, SPEC, AT, phase=Ended(AT, END, AT, 7), facts=Facts(alive=LEFT)),
         Job(ID, SPEC, AT, phase=Ended(AT, End(Reason.SPAWN_FAILED, errno=2))),

@@ -92,7 +92,7 @@ def _trouble(job: "Json") -> "Iterator[tuple[str, str]]":
     if job["waiting"]:
         question: Json | None = job["waiting"].get("question")
         text = job["waiting"]["prompt"] or "" if question is None else asked(question)
-        yield "asks", f"{one_line(text)}  (answer: {how_to_answer(job)})"
+        yield "may ask" if job["waiting"].get("unsure") else "asks", f"{one_line(text)}  (answer: {how_to_answer(job)})"
     if job["stalled"]:
         yield "stalled", STALLED
     if job["taken_over"]:

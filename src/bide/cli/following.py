@@ -82,4 +82,4 @@ class Follower:
         elif kind == "stalled":
             self.job["stalled"] = event["stalled"]
         elif kind == "waiting":
-            self.job["waiting"] = {"prompt": event.get("prompt"), "question": event.get("question")}
+            self.job["waiting"] = {key: event.get(key) for key in ("prompt", "question", "unsure")}

@@ -154,7 +154,8 @@ class Foreground:
             self._reply.show(self._follower.job)
         elif not self._feeds and not self._prompt_told and os.isatty(2):
             self._prompt_told = True
-            self._say(f"job {self._id} waits for input; answer it with: bide send {self._id} TEXT")
+            how = "may be waiting" if waiting.get("unsure") else "waits"
+            self._say(f"job {self._id} {how} for input; answer it with: bide send {self._id} TEXT")
 
     def _interrupted(self) -> int | None:
         """Ctrl-C: the status to leave with, or None to go on."""

@@ -31,11 +31,17 @@ def is_put(job: Job) -> bool:
     return posed is not None and posed.typed_at is None
 
 
+def is_guess(job: Job) -> bool:
+    """Whether that it asks is a guess from its output."""
+    return job.facts is not None and job.facts.unsure
+
+
 def waits(job: Job) -> str:
     """What a job that waits for input waits for, as what follows its name, with the call that answers it."""
     posed, prompt = of(job), "" if job.facts is None else job.facts.waiting or ""
     if posed is None or (posed.typed_at is not None and not posed.question.secret):
-        return f"waits for input; its prompt: {json.dumps(prompt)}"
+        how = "may be asking" if is_guess(job) else "waits for input; its prompt"
+        return f"{how}: {json.dumps(prompt)}"
     if posed.question.for_people:
         whose = "a secret, which no model gives" if posed.question.secret else "the answer of a person"
         return f"waits for {whose}; a person can answer, at a terminal: bide answer {posed.job}"

@@ -80,9 +80,12 @@ class Question(Struct, frozen=True):
 
 
 def question_of(job: Job) -> Question | None:
-    """What a job waits for; nothing while input is on its way to it, and nothing that no client may be asked."""
+    """What a job waits for; nothing while input is on its way to it, and nothing that no client may be asked.
+
+    Nor is a guess: a user who declines would end the input of a program that does not ask.
+    """
     posed = questions.of(job)
-    if not isinstance(job.phase, Running) or posed is None or posed.question.secret:
+    if not isinstance(job.phase, Running) or posed is None or posed.question.secret or questions.is_guess(job):
         return None
     if posed.typed_at is None:
         return Question(posed.id, posed.question.text, 0, questions.schema(posed.question), posed)

@@ -92,7 +92,10 @@ def following(job: Job) -> tuple[str, Json]:
     if posed is not None and not posed.question.for_people and not posed.question.secret:
         said, call = next_call("send", **questions.arguments(posed))
         # The sentence on a job names the call that answers a question; that of a prompt stands here.
-        return ("It waits for that." if posed.typed_at is None else f"To answer: {said}"), call
+        if posed.typed_at is None:
+            return "It waits for that.", call
+        end = f". If it asks nothing: {next_call('await', jobs=[job.id])[0]}" if questions.is_guess(job) else ""
+        return f"To answer: {said}{end}", call
     said, call = next_call("await", jobs=[job.id])
     return f"{WAITING_IS_FREE if posed is None else 'It goes on once it is answered.'} For its end: {said}", call
 

@@ -127,6 +127,8 @@ class Facts(Struct, frozen=True):
     """Of a running job: as in its end."""
     question: Posed | None = None
     """What it asks, and how that is answered; `None` also while input that was sent to it is on its way."""
+    unsure: bool = False
+    """That it asks for input is a guess from its output: the kernel does not tell."""
 
 
 class Job(Struct, frozen=True):

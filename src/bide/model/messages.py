@@ -203,6 +203,7 @@ def _facts_to_json(facts: Facts, *, ended: bool) -> Json:
     if facts.waiting is not None:
         question = facts.question
         body["waiting"] = {"prompt": facts.waiting, "question": None if question is None else posed_to_json(question)}
+        body["waiting"] |= {"unsure": True} if facts.unsure else {}
     if not ended:
         body["escaped"] = list(facts.escaped)
         body["output"] = kept_to_json(facts.out, facts.err)
@@ -257,6 +258,7 @@ def _facts_from_json(body: Json) -> Facts | None:
     waiting: Json = body["waiting"] or {}
     return Facts(
         waiting=waiting.get("prompt"),
+        unsure=waiting.get("unsure", False),
         question=posed_from_json(waiting["question"]) if waiting.get("question") else None,
         usage=Usage(**body["usage"]) if body["usage"] else None,
         out=kept_from_json(body["output"], "out"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 from msgspec import Struct
@@ -64,6 +65,17 @@ def last_lines_start(data: bytes, lines: int) -> int:
     for _ in range(lines):
         at = data.rfind(b"\n", 0, at)
     return at + 1
+
+
+_PROMPT = re.compile(
+    r"(?:[?:>\u203a\u276f\u00bb] ?|[$#)\]] |[\[(](?:y(?:es)?/no?)[^\])]*[\])]:?)$",
+    re.IGNORECASE,
+)
+
+
+def looks_like_prompt(line: str) -> bool:
+    """Whether an unfinished line of output ends as a question to somebody at a terminal does."""
+    return _PROMPT.search(line) is not None
 
 
 def tail_text(data: bytes, limit: int = 400) -> str:

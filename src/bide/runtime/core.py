@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Callable, Coroutine
@@ -16,7 +15,6 @@ from msgspec.structs import replace
 from bide.keeper import ends, folder, launch, services
 from bide.model.errors import DiskFull, JobForgotten, JobNotFound
 from bide.model.job import ID_PATTERN, Facts, Job, Taken
-from bide.model.output import tail_text
 from bide.model.phase import Ended, Kept, Queued, Running
 from bide.model.question import Posed
 from bide.model.times import stamp
@@ -36,7 +34,6 @@ from bide.runtime.telling import Watches, asker_now
 from bide.settings import Settings
 from bide.store.store import Store
 
-_PROMPT_BYTES = 4096
 _KEPT_PIECES = 5
 """So much of the reserve is not for rows, which the job folders can replace."""
 
@@ -142,10 +139,11 @@ class Core:
         page = folder.read_live(path)
         if not page:
             return None
-        waiting, question = self._asks(job, path, page)
+        waiting, question, unsure = self._asks(job, path, page)
         return Facts(
             waiting=waiting,
             question=question,
+            unsure=unsure,
             usage=ends.usage(page, live=True),
             out=Kept(page["out_head"], size_of(path, "out")),
             err=Kept(page["err_head"], size_of(path, "err")),
@@ -155,15 +153,16 @@ class Core:
             escaped=ends.escaped(page),
         )
 
-    def _asks(self, job: Job, path: str, page: dict[str, Any]) -> tuple[str | None, Posed | None]:
-        """What it waits for: the answer to its oldest question, else to the prompt it shows."""
+    def _asks(self, job: Job, path: str, page: dict[str, Any]) -> tuple[str | None, Posed | None, bool]:
+        """What it waits for, and whether that is a guess: the answer to its oldest question, else to the prompt it shows."""
         for row in self.asking.of(job.id):
-            return row.posed.question.text, row.posed
-        if not page["waiting"]:
-            return None, None
-        prompt, live = _prompt(path), self.live(job)
+            return row.posed.question.text, row.posed, False
+        prompt, live = prompts.shown(path, page["waiting"]), self.live(job)
+        if prompt is None:
+            return None, None, False
         terminal = -1 if live is None else live.tty_fd
-        return prompt, prompts.question(job, prompt, _taken(job, path, page), path, terminal)
+        asked = prompts.question(job, prompt, _taken(job, path, page), path, terminal)
+        return prompt, asked, page["waiting"] != prompts.SURE
 
     async def settled(self) -> None:
         """Return when every move that was told of is in the rows: ends are told first, and written after."""
@@ -208,15 +207,3 @@ def size_of(path: str, stream: str) -> int:
 
 def _taken(job: Job, path: str, page: dict[str, Any]) -> Taken | None:
     return Taken(page.get("in_pos", 0), size_of(path, "in")) if job.spec.stdin or job.spec.pty else None
-
-
-def _prompt(path: str) -> str:
-    for stream in ("out", "err"):
-        size = size_of(path, stream)
-        start = max(size - _PROMPT_BYTES, 0)
-        with contextlib.suppress(OSError), open(f"{path}/{stream}", "rb") as file:
-            file.seek(start)
-            text = tail_text(file.read())
-            if text.strip():
-                return text
-    return ""

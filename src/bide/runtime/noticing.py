@@ -25,6 +25,7 @@ from bide.runtime.consumers import Consumers
 from bide.runtime.core import Core, now, size_of
 from bide.runtime.hub import heard
 from bide.runtime.live import Live
+from bide.runtime.prompts import SURE
 from bide.runtime.reading import LineScanner, kept, watching
 
 _AT_ONCE = 50
@@ -47,7 +48,7 @@ class _Noticing:
 
     def waiting(self, live: Live) -> None:
         """It asks for something, or asks no longer; the same question is told once, by where in its output it stands."""
-        if not live.ended and folder.read_live(live.path).get("waiting"):
+        if not live.ended and folder.read_live(live.path).get("waiting") == SURE:
             self._tell(live.job, What.WAITING, place=size_of(live.path, "out") + size_of(live.path, "err"))
 
     def ready(self, live: Live) -> None:
@@ -101,7 +102,7 @@ class _Noticing:
             return
         page = folder.read_live(live.path)
         silent = time.time() - self._spoke(live)
-        if not isinstance(live.job.phase, Running) or page.get("waiting") or page.get("paused"):
+        if not isinstance(live.job.phase, Running) or page.get("waiting") == SURE or page.get("paused"):
             silent = 0.0
         if silent >= self._after:
             place = size_of(live.path, "out") + size_of(live.path, "err")

@@ -9,9 +9,14 @@ from datetime import UTC, datetime
 
 from bide.keeper import told
 from bide.model.job import Job, Taken
+from bide.model.output import looks_like_prompt, tail_text
 from bide.model.phase import Begun
+from bide.model.plaintext import clean_line
 from bide.model.question import Posed, Question, is_secret
 
+SURE = 1
+"""What the keeper calls a job of which the kernel says that it waits for input."""
+_PROMPT_BYTES = 4096
 MARK = ":input:"
 """In the id of a prompt, between its job and the byte of the input that the answer begins at."""
 
@@ -23,6 +28,27 @@ def question(job: Job, prompt: str, taken: Taken | None, path: str, terminal: in
     text = prompt.strip()
     asked = Question(text or "(it shows no prompt)", secret=is_secret(text) or _hides(terminal))
     return Posed(f"{job.id}{MARK}{taken.size}", job.id, asked, _moved_at(job, path), typed_at=taken.size)
+
+
+def shown(path: str, waits: int) -> str | None:
+    """Return the prompt of a job that waits for input, as its keeper says; of one that only may, what looks like a prompt."""
+    if not waits:
+        return None
+    text = _unfinished(path)
+    if waits == SURE:
+        return text
+    text = clean_line(text)
+    return text if looks_like_prompt(text) else None
+
+
+def _unfinished(path: str) -> str:
+    for stream in ("out", "err"):
+        with contextlib.suppress(OSError), open(f"{path}/{stream}", "rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - _PROMPT_BYTES, 0))
+            text = tail_text(file.read())
+            if text.strip():
+                return text
+    return ""
 
 
 def _hides(terminal: int) -> bool:

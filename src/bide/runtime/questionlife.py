@@ -138,7 +138,12 @@ class QuestionLife:
     def _prompted(self, live: Live) -> None:
         """A program shows a prompt: the command is asked, and otherwise it waits for whoever comes."""
         facts = None if live.ended else self._core.with_facts(live.job).facts
-        if facts is not None and (asked := facts.question) is not None and asked.typed_at is not None:
+        if (
+            facts is not None
+            and not facts.unsure
+            and (asked := facts.question) is not None
+            and asked.typed_at is not None
+        ):
             self._core.spawn(lambda: self._route(asked))
 
     def _by_policy(self, posed: Posed, why: str) -> None:

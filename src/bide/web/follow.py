@@ -109,7 +109,7 @@ async def _prompts(jobs: Jobs, job: str, send: Send) -> None:
         if waited.met != "input" or facts is None:
             return
         if facts.question is None or facts.question.typed_at is not None:
-            await send(event("waiting", prompt=facts.waiting or ""))
+            await send(event("waiting", prompt=facts.waiting or "", **({"unsure": True} if facts.unsure else {})))
         while facts is not None and facts.waiting is not None:
             await jobs.wait([job], until=Until(input=False), timeout=_LOOK_AGAIN)
             facts = (await jobs.get(job)).facts

@@ -46,6 +46,8 @@ struct figures {
     i64 cpu_us, read, written;
 };
 
+enum waits { WAITS_NOT, WAITS, WAITS_MAYBE }; /* for input: maybe is quiet and idle, where the kernel does not tell */
+
 struct proc {
     pid_t pid, parent;
     i64 ticks; /* start time: with the pid it names a process for ever */
@@ -93,7 +95,8 @@ struct keeper {
     int spawn_errno;
     char spawn_stage[24];
     int leader_fd, ctl, notify, report, master, in_file, in_pipe, children_fd, oom_fd, live;
-    bool in_closed, in_eof, watch, watch_due, waiting;
+    bool in_closed, in_eof, watch, watch_due;
+    enum waits waiting;
     int untold; /* notes that could not be delivered yet */
     i64 in_pos;
     i64 started_note_at; /* the daemon is told of the start a moment later: many programs are over by then */

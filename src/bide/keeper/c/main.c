@@ -234,7 +234,7 @@ static void wait_for_something(void) {
 static void note_output(i64 moved) {
     i64 now = mono_ms();
     if (moved > 0 && k.waiting) {
-        k.waiting = false;
+        k.waiting = WAITS_NOT;
         record_live();
         tell(T_WAITING);
     }

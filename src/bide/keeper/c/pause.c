@@ -39,7 +39,7 @@ void pause_begin(bool wanted, const char *token) {
     k.pause.left = 0;
     k.pause.give_up_at = mono_ms() + SURE_MS;
     snprintf(k.pause.token, sizeof k.pause.token, "%s", token);
-    if (wanted) k.waiting = false;
+    if (wanted) k.waiting = WAITS_NOT;
     if (was_paused && !wanted) k.last_output = mono_ms();
     record_live();
     pause_step();

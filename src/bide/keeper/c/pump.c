@@ -229,8 +229,8 @@ void stdin_pump(void) {
         moved = true;
     }
     if (moved) {
-        bool was = k.waiting;
-        k.waiting = false;
+        bool was = k.waiting != WAITS_NOT;
+        k.waiting = WAITS_NOT;
         record_live();
         if (was) tell(T_WAITING);
     }

@@ -1,5 +1,6 @@
 /* Does the job wait for input? Told from what the kernel says its processes are blocked in, never from its words:
- * a read of its stdin or terminal, or a poll or select of nothing else. */
+ * a read of its stdin or terminal, or a poll or select of nothing else. Programs that poll more, or read in a thread, are told
+ * of as maybe waiting once all is quiet and idle: the daemon looks at their words. */
 #include "keeper.h"
 
 #include <fcntl.h>
@@ -97,11 +98,16 @@ void waiting_check(void) {
     i64 now = mono_ms();
     k.wait_at = 0;
     if (!(k.spec.use_stdin || k.spec.pty) || k.in_closed || k.leader_done) return;
-    bool quiet = now - k.last_output >= QUIET_MS, found = false;
+    bool quiet = now - k.last_output >= QUIET_MS, idle = true;
+    enum waits found = WAITS_NOT;
     if (quiet && !k.pause.wanted && !stdin_pending() && know_input()) {
         struct tree tree = {0};
         tree_collect(&tree, false);
-        for (int i = 0; i < tree.n && !found; i++) found = !stopped(&tree.at[i]) && asks(tree.at[i].pid);
+        for (int i = 0; i < tree.n && found != WAITS; i++) {
+            if (!stopped(&tree.at[i]) && asks(tree.at[i].pid)) found = WAITS;
+            if (stopped(&tree.at[i]) || tree.at[i].state == 'R') idle = false;
+        }
+        if (found != WAITS && idle && tree.n > 0 && now - k.last_output >= AGAIN_MS) found = WAITS_MAYBE;
         tree_free(&tree);
     }
     k.wait_at = quiet ? now + AGAIN_MS : k.last_output + QUIET_MS;
