@@ -184,6 +184,32 @@ async def test_223_a_variable_that_names_a_database_only_warns(local: Jobs, fake
     assert len(fakes.started) == 1
 
 
+async def test_236_245_an_answer_is_given_when_its_conversation_and_figures_can_be_read(
+    home: Path, fakes: Fakes, gate: Gate
+) -> None:
+    fakes.set(mode="slow", gate=str(gate.path))
+    listed: list[str] = []
+    counted: list[int] = []
+
+    async def ask(jobs: Jobs) -> None:
+        asked = await jobs.llm.ask("claude", parts=Parts("one", system="s" * 400))
+        listed.extend(one.id for one in await jobs.llm.conversations.list())
+        assert asked.job.spec.ask is not None
+        counted.append((await jobs.llm.cache(prefix=asked.job.spec.ask.prefix_hash))["hitCount"])
+
+    async with homes.local(home) as jobs, anyio.create_task_group() as group:
+        group.start_soon(ask, jobs)
+        await eventually(lambda: len(_unfinished(jobs)) == 1 and len(fakes.started) == 1)
+        with closing(sqlite3.connect(home / "bide.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")  # nothing else is written now
+            gate.open()
+            await eventually(lambda: bool([*home.glob("jobs/*/end")]))
+            await anyio.sleep(0.2)
+            assert listed == []
+            other.execute("ROLLBACK")
+    assert (listed, counted) == (["c-1"], [1])
+
+
 @pytest.mark.usefixtures("fakes")
 async def test_a_request_that_is_over_before_its_row_is_on_disk_is_recorded_whole(home: Path) -> None:
     async with homes.local(home) as jobs, anyio.create_task_group() as group:

@@ -90,6 +90,8 @@ async def ask(core: Core, desk: Desk, asked: Ask, key: str | None = None) -> Ask
         await recorder.joined(answer.job, facts)
         recorder.remove(facts.files)
     await recorder.began(ran.job)
+    if answer.status is not Status.RUNNING:
+        await recorder.finished(answer.job.id)
     answer = replace(answer, correlation_id=facts.correlation_id, notes=(*made.notes, *answer.notes))
     return Asked(answer, joined=ran.joined, deferred=deferred, deadline=request.deadline, approval=made.decision)
 

@@ -16,7 +16,7 @@ from bide.model.dedup import Dedup, Policy
 from bide.model.errors import BadRequest, JobNotFound
 from bide.model.job import Job
 from bide.model.llm import caches, metrics
-from bide.model.llm.answer import Answer, Asked
+from bide.model.llm.answer import Answer, Asked, Status
 from bide.model.llm.ask import Ask, AskOptions
 from bide.model.llm.choices import group_of
 from bide.model.llm.programs import Health, Models, Process, Program, Upgrade
@@ -88,6 +88,12 @@ class LocalLlm:
         found = self.core.seen.mark(self._find(job, owner))
         answer = await self._retrying.answer(self.core.with_facts(found))
         self.core.seen.mark(answer.job)
+        return await self._on_record(answer)
+
+    async def _on_record(self, answer: Answer) -> Answer:
+        """Return an answer when whoever has it finds its conversation and figures as well."""
+        if answer.status is not Status.RUNNING:
+            await self._recorder.finished(answer.job.id)
         return answer
 
     @with_sound_store
@@ -98,6 +104,7 @@ class LocalLlm:
         found = self._find(job, owner).id
         told = await watching.watch(self.core, self._retrying, found, after=after, limit=limit, wait=wait)
         self.core.seen.mark(told.answer.job)
+        await self._on_record(told.answer)
         return told
 
     def _find(self, ref: str, owner: str | None) -> Job:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+import anyio
 from msgspec.structs import replace
 
 from bide.keeper import services
@@ -28,6 +30,8 @@ log = logging.getLogger(__name__)
 
 FOLDER = "llm"
 """In the home: what was written for requests, and the record of approvals."""
+_WITHHELD = 5.0
+"""Seconds for which a disk that takes no writes holds up an answer."""
 
 
 class Recorder:
@@ -40,6 +44,8 @@ class Recorder:
         self._retrying = retrying
         self._written: dict[str, Future[None]] = {}
         """Rows on their way to the disk, by job."""
+        self._finishing: dict[str, anyio.Event] = {}
+        """Jobs that are over and whose answers are not on record yet."""
 
     def take_up(self) -> None:
         """Finish what ended while nobody was there, record what no row is there for, and be told of what follows."""
@@ -56,7 +62,7 @@ class Recorder:
         self._sweep()
         active = core.keeping.table.live
         for job in self._found([ref for ref in rows.unfinished() if ref not in active or active[ref].ended]):
-            core.spawn(lambda job=job: self._finish_late(job))
+            self._finish_soon(job.id, lambda job=job: self._finish_late(job))
         core.keeping.on_admit.append(self._began)
         core.keeping.on_end.append(self._ended)
 
@@ -73,6 +79,13 @@ class Recorder:
         if written is not None:
             await self._core.hub.settled(written)
 
+    async def finished(self, job: str) -> None:
+        """Return when the answer that this job has given can be read in lists and figures."""
+        done = self._finishing.get(job)
+        if done is not None:
+            with anyio.move_on_after(_WITHHELD):
+                await done.wait()
+
     async def joined(self, job: Job, asked: AskFacts) -> None:
         """Another request is answered by this job; return when it is on record."""
         facts = job.spec.ask
@@ -81,7 +94,7 @@ class Recorder:
         row = _row(job, facts, asked.correlation_id, joined=True)
         await self._core.hub.settled(self._records.start(row, recorded=asked.recorded))
         if isinstance(job.phase, Ended):
-            self._core.spawn(lambda: self._finish(job))
+            self._finish_soon(job.id, lambda: self._finish(job))
 
     def _began(self, live: Live) -> None:
         facts = live.job.spec.ask
@@ -100,7 +113,20 @@ class Recorder:
             return
         if isinstance(live.job.phase, Ended) and live.job.phase.end.success:
             self.remove(facts.files)
-        self._core.spawn(lambda: self._over(live.job))
+        self._finish_soon(live.job.id, lambda: self._over(live.job))
+
+    def _finish_soon(self, job: str, act: Callable[[], Awaitable[object]]) -> None:
+        done = self._finishing[job] = anyio.Event()
+
+        async def finish() -> None:
+            try:
+                await act()
+            finally:
+                done.set()
+                if self._finishing.get(job) is done:
+                    del self._finishing[job]
+
+        self._core.spawn(finish)
 
     async def _over(self, job: Job) -> None:
         self._retrying.ended(await self._finish(job))
@@ -130,7 +156,7 @@ class Recorder:
         """Another attempt is the answer, also to whoever asked while this one was ending."""
         await self._core.hub.settled(self._records.move(job.id, after.id, _attempt(after)))
         if isinstance(after.phase, Ended):
-            self._core.spawn(lambda: self._finish(after))
+            self._finish_soon(after.id, lambda: self._finish(after))
 
     def remove(self, files: tuple[str, ...]) -> None:
         """Delete what was written for a request, unless another one that goes on uses it as well."""

@@ -71,7 +71,7 @@ class Records:
         """Record an answer, and the conversation that it named wherever a request for it is on record."""
         owed = await self._core.hub.settled(self.kept.finish(answer, ended_at))
         if said is not None and (recorded or owed):
-            self.use(said, recorded=True)
+            await self._core.hub.settled(self.use(said, recorded=True))
         if self._passing is not None:
             owed = self._passing.finish(answer, ended_at).result()
             if said is not None and owed:
