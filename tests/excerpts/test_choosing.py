@@ -166,3 +166,27 @@ def test_a_cause_that_is_longer_than_a_small_budget_shows_its_beginning() -> Non
     assert "fatal: the ledger ist größer" in text
     assert "\ufffd" not in text
     assert len(text) <= 200
+
+
+def test_the_users_frame_is_shown_between_hundreds_of_those_of_libraries() -> None:
+    def frames(name: str) -> bytes:
+        rows = (
+            f'  File "/usr/lib/python3/site-packages/{name}/x{at}.py", line {at}, in call{at}\n    return self.f{at}(x)\n'
+            for at in range(150)
+        )
+        return "".join(rows).encode()
+
+    mine = b'  File "/home/me/shop/views.py", line 51, in checkout\n    total = sum(prices)\n'
+    error = (
+        b"Traceback (most recent call last):\n"
+        + frames("web")
+        + mine
+        + frames("db")
+        + b"db.MissingColumnError: price\n"
+    )
+    text = shown(excerpt(noise(3000) + error + noise(3000)))
+    assert mine.decode() in text
+    assert "db.MissingColumnError: price" in text
+    java = b"".join(b"\tat org.springframework.web.X%d.call(X.java:%d)\n" % (at, at) for at in range(150))
+    error = b"java.lang.IllegalStateException: no ledger\n" + java + b"\tat shop.Cart.total(Cart.java:31)\n" + java
+    assert "at shop.Cart.total(Cart.java:31)" in shown(excerpt(noise(3000) + error + noise(3000)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 
@@ -17,6 +18,11 @@ _BLOCK = 4096
 _BEFORE = 3072
 _AFTER = 6144
 _LINE_LONG = 600
+_STACK = 128 * 1024
+"""So far from an exception a frame of the user is looked for, where those next to it are a library's."""
+_CALL = re.compile(r"^\s+at \S")
+_FRAME = 2
+_FRAMES = 4
 _FOREIGN = re.compile(
     r"site-packages/|dist-packages/|/lib/python\d|<frozen |node_modules/|\(node:|\bat node:|^\s*at (?:java|javax|jdk|sun|com\.sun|org\.junit|org\.springframework|"
     r"org\.apache|io\.netty|reactor|org\.gradle|kotlin|scala|akka|System|Microsoft)\.|/usr/(?:local/)?(?:go|lib|share)/|/rustc/|/gems/|"
@@ -66,24 +72,31 @@ class Lines:
 def block(source: Source, one: Found) -> list[Line]:
     """Return the line with those around it that belong to it."""
     rule = one.rule
-    begins = max(one.line.start - _BEFORE, source.start)
-    above = (
-        lines_of(source.read(begins, one.line.start - begins), begins)
-        if rule is None or rule.before or rule.back
-        else []
-    )
-    if begins > source.start:
-        above = above[1:]
-    below = (
-        lines_of(source.read(one.line.end, min(_AFTER, source.end - one.line.end)), one.line.end)
-        if one.line.whole
-        else []
-    )
-    if below and below[-1].end < source.end and not below[-1].whole:
-        below.pop()
-    before = _above(above, rule)
-    after = _below(below, rule)
-    return [*_own(before), one.line, *_own(after)]
+    above = _lines_above(source, one.line, _BEFORE) if rule is None or rule.before or rule.back else []
+    below = _lines_below(source, one.line, _AFTER) if one.line.whole else []
+    before, after = _own(_above(above, rule)), _own(_below(below, rule))
+    if rule is not None and rule.back is not None and len(before) < _FRAME:
+        far = _run(reversed(_lines_above(source, one.line, _STACK)), rule.back)
+        before = _own(far[::-1])[-_FRAMES:] or before
+    if rule is not None and below and _CALL.search(below[0].text) and not any(_CALL.search(row.text) for row in after):
+        after = _own(_run(_lines_below(source, one.line, _STACK), _CALL))[:_FRAMES] or after
+    return [*before, one.line, *after]
+
+
+def _lines_above(source: Source, line: Line, most: int) -> list[Line]:
+    begins = max(line.start - most, source.start)
+    found = lines_of(source.read(begins, line.start - begins), begins)
+    return found[1:] if begins > source.start else found
+
+
+def _lines_below(source: Source, line: Line, most: int) -> list[Line]:
+    found = lines_of(source.read(line.end, min(most, source.end - line.end)), line.end)
+    return found[:-1] if found and found[-1].end < source.end and not found[-1].whole else found
+
+
+def _run(lines: Iterable[Line], belongs: re.Pattern[str]) -> list[Line]:
+    """Return the first lines, as long as they match."""
+    return list(takewhile(lambda line: belongs.search(line.text), lines))
 
 
 def _above(lines: Sequence[Line], rule: Rule | None) -> list[Line]:
