@@ -135,7 +135,7 @@ LONG = "python3 -c \"print('ok\\n' * 1, *range(40000), 'boom: error', sep='\\n')
 
 
 @pytest.mark.parametrize("budget", [1, 50, 500])
-async def test_066_what_a_small_budget_left_out_is_still_to_be_had(ai: Agent, budget: int) -> None:
+async def test_what_a_small_budget_left_out_is_still_to_be_had(ai: Agent, budget: int) -> None:
     job = (await ai.data("run", command=LONG, budget=budget))["job"]
     found = await ai.data("logs", job=job)
     assert len(found["out"]["text"]) > 4000
@@ -145,14 +145,14 @@ async def test_066_what_a_small_budget_left_out_is_still_to_be_had(ai: Agent, bu
     assert "Nothing new" in await ai.text("logs", job=job, budget=8000)
 
 
-async def test_066_reading_what_was_left_out_counts_as_shown(ai: Agent) -> None:
+async def test_reading_what_was_left_out_counts_as_shown(ai: Agent) -> None:
     job = (await ai.data("run", command="seq 3000; exit 1", budget=500))["job"]
     first = (await ai.data("logs", job=job, offset=0, limit=1 << 20, budget=100_000))["out"]
     assert first["next"] == first["size"]
     assert "Nothing new" in await ai.text("logs", job=job, budget=8000)
 
 
-async def test_066_a_success_that_is_summed_up_is_not_summed_up_again(ai: Agent) -> None:
+async def test_a_success_that_is_summed_up_is_not_summed_up_again(ai: Agent) -> None:
     job = (await ai.data("run", command="sleep 0.3; seq 4000", background=True))["job"]
     assert "4000" in str((await ai.ask("await", jobs=[job])).structured_content)
     again = await ai.ask("await", jobs=[job])
@@ -161,7 +161,7 @@ async def test_066_a_success_that_is_summed_up_is_not_summed_up_again(ai: Agent)
     assert (await ai.data("logs", job=job))["out"]["text"].startswith("1\n2\n")
 
 
-async def test_066_lines_of_a_notice_are_not_shown_again(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
+async def test_lines_of_a_notice_are_not_shown_again(jobs_here: Jobs, tmp_path: Path, gate: Gate) -> None:
     async with agent(jobs_here, tmp_path, owner="ann") as ai:
         job = await started(ai, gate, "seq 30000; echo ba'd: error'; exit 7", env={"LC_ALL": "C"})
         gate.open()
@@ -173,7 +173,7 @@ async def test_066_lines_of_a_notice_are_not_shown_again(jobs_here: Jobs, tmp_pa
         assert "bad: error" in (await ai.data("logs", job=job))["out"]["text"]
 
 
-async def test_066_a_character_that_is_not_complete_is_held_back(ai: Agent, gate: Gate) -> None:
+async def test_a_character_that_is_not_complete_is_held_back(ai: Agent, gate: Gate) -> None:
     command = f"printf 'gr\\303'; {gate.wait}; printf '\\274\\303\\237e\\n'; exit 1"
     first = await ai.data("run", command=command, wait=0.5)
     assert (first["out"]["text"], first["out"]["next"]) == ("gr", 2)

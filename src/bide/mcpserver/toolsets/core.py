@@ -114,7 +114,7 @@ async def _read(call: Call, report: Report, job: Job, given: Json) -> None:
     room = given.get("budget", output.BUDGET) * CHARS_PER_TOKEN
     tail = given.get("tail")
     offset = None if tail else given.get("offset", 0)
-    wanted = given.get("limit", 1 << 20 if tail else room)
+    wanted = given.get("limit", 1 << 20 if tail else room or 1 << 20)
     limit = max(min(wanted, room or wanted, 1 << 20), 1)
     found = await call.jobs.read(job.id, stream=stream, offset=offset, tail=tail, limit=1 << 20 if tail else limit)
     found = output.whole_characters(found)
