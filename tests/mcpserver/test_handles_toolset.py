@@ -1,6 +1,7 @@
 """The stateful tools of the toolset `handles` alone, by the numbers of the checklist."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -317,6 +318,29 @@ async def test_146_an_answer_has_its_output_once_in_the_text_or_in_the_data(ai: 
                 assert (output in text, output in data) == (one is reader, one is ai)
             assert "Process exited with code 3" in text
             assert len(text) + len(data) < 300_000
+
+
+async def test_146_a_model_is_shown_a_part_whose_gaps_name_their_bytes(jobs_here: Jobs, tmp_path: Path) -> None:
+    line = "0123456789" * 5
+    whole = f"{line}\n" * 10_000
+    for command in (f"yes {line} | head -n 10000", f"yes {line} | head -n 10000; exit 3"):
+        async with agent(jobs_here, tmp_path, tools=("handles",), name="claude-code", output=None) as one:
+            await one.ask("shell", action="spawn", id="big", command=command)
+            for tool, given in (
+                ("await", {"all": ["big"]}),
+                ("shell", {"action": "fetch", "id": "big"}),
+                ("shell", {"command": command}),
+            ):
+                answer = await one.ask(tool, **given)
+                assert answer.structured_content is None
+                text = text_of(answer)
+                assert len(text) < 18_000
+                gaps = re.findall(r"bytes (\d+) to (\d+) left out: (job://\w+/stdout\?offset=(\d+))", text)
+                assert gaps
+                for first, last, resource, offset in gaps:
+                    assert (first, int(first) < int(last)) == (offset, True)
+                    assert (await one.resource(resource)).startswith(whole[int(first) : int(first) + 100])
+            await one.ask("shell", action="abort", id="big")
 
 
 async def test_a_budget_bounds_what_a_handle_shows(reader: Agent) -> None:

@@ -20,7 +20,7 @@ LARGEST = EACH
 """Bytes that one answer has at most, as JSON."""
 _AROUND = 512
 """About what a handle takes beside its output."""
-_NOTE = 100
+_NOTE = 200
 """About what the note on what is left out takes."""
 _TRIES = 4
 _SCREEN_BYTES = 64 * 1024
@@ -115,7 +115,8 @@ async def written(jobs: Jobs, job: Job, stream: Stream, room: int) -> str:
         return "".join([*parts, await _explained(jobs, job, stream, room)])
     first = _whole_characters(begun.data[: room // 4])
     last = await jobs.read(job.id, stream=stream, offset=begun.size - (room - room // 4), limit=room)
-    note = f"\n{_note(job, stream, begun.size - begun.head, len(first) + len(last.data))}"
+    gap = (begun.offset + len(first), last.offset)
+    note = f"\n{_note(job, stream, begun.size - begun.head, len(first) + len(last.data), gap)}"
     return "".join([*parts, clean(first), note, clean(_whole_characters(last.data))])
 
 
@@ -123,21 +124,34 @@ async def _explained(jobs: Jobs, job: Job, stream: Stream, room: int) -> str:
     """Return an excerpt; the first gap has the note on all of them."""
     (part,) = (await jobs.excerpt(job.id, stream=stream, budget=max(room - _NOTE, 0))).parts
     shown = sum(size_of(piece.text) for piece in part.pieces)
-    note = _note(job, stream, part.next - part.start, shown) if part.omitted else ""
+    note = _note(job, stream, part.next - part.start, shown, part.omitted[0]) if part.omitted else ""
     text, at = "", part.start
     for piece in part.pieces:
         if piece.start > at:
             text += "" if text.endswith("\n") or not text else "\n"
-            text += note or f"... [bytes {at} to {piece.start} left out]\n"
+            text += note or f"... [{_gap(job, stream, (at, piece.start))}]\n"
             note = ""
         text += piece.text + (f"... [{piece.times} such lines]\n" if piece.times > 1 else "")
         at = piece.end
+    if part.next > at and not note:
+        note = f"... [{_gap(job, stream, (at, part.next))}]\n"
     return text + (f"\n{note}" if note else "")
 
 
-def _note(job: Job, stream: Stream, before: int, after: int) -> str:
-    where = f"job://{job.id}/{'stdout' if stream is Stream.OUT else 'stderr'}"
-    return f"... [truncated, {sizes(before, after)}; all of it: {where}]\n"
+def _note(job: Job, stream: Stream, before: int, after: int, gap: tuple[int, int] | None = None) -> str:
+    """Return that output is cut, with the first gap and the resource that has all of it."""
+    left = "" if gap is None else f"{_gap(job, stream, gap)}; "
+    return f"... [truncated, {sizes(before, after)}; {left}all of it: {_resource(job, stream)}]\n"
+
+
+def _gap(job: Job, stream: Stream, gap: tuple[int, int]) -> str:
+    """Return which bytes are left out, and the resource that begins with them."""
+    first, last = gap
+    return f"bytes {first} to {last} left out: {_resource(job, stream)}?offset={first}"
+
+
+def _resource(job: Job, stream: Stream) -> str:
+    return f"job://{job.id}/{'stdout' if stream is Stream.OUT else 'stderr'}"
 
 
 def _whole_characters(data: bytes) -> bytes:

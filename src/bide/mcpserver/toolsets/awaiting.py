@@ -85,7 +85,9 @@ class Await:
         began = time.monotonic()
         await reporting(call, refs, lambda: until_met(call, groups, seconds))
         found = {id_: await call.jobs.get(id_) for id_ in ids.values()}
-        data = await self._told(call, {id_: ref for ref, id_ in reversed(ids.items())}, found, room_of(given))
+        data = await self._told(
+            call, {id_: ref for ref, id_ in reversed(ids.items())}, found, room_of(call, given, len(ids))
+        )
         over = {ref: isinstance(found[id_].phase, Ended) for ref, id_ in ids.items()}
         if not handles.is_met([over[ref] for ref in every], [over[ref] for ref in either]):
             if time.monotonic() - began >= seconds:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from bide.agents.rows import LARGEST
+from bide.mcpserver import patience
 from bide.mcpserver.gaps import CHARS_PER_TOKEN
-from bide.mcpserver.tool import Answer
+from bide.mcpserver.tool import Answer, Call
 from bide.model.errors import BideError, QueueFull
 from bide.model.fitting import as_json, fitted_data
 from bide.model.handles import refusal
 from bide.model.schema import Json
 
+_SHOWN = 16_000
+"""Characters of output in an answer to a model."""
+_SHARE = 1_000
+"""Characters that each of many handles has in one, at least."""
 _OUTPUT = ("result", "content", "stderr")
 """The fields of a handle that have what a job wrote."""
 
@@ -45,6 +50,11 @@ def refuse(error: BideError) -> Answer:
     return Answer(message, {"error": body}, is_error=True)
 
 
-def room_of(given: Json) -> int:
-    """Return how much output an answer shows, in characters: as much as it can, unless the caller gave a budget."""
-    return min(given["budget"] * CHARS_PER_TOKEN, LARGEST) if "budget" in given else LARGEST
+def room_of(call: Call, given: Json, handles: int = 1) -> int:
+    """Return how much output an answer about so many handles shows, in characters.
+
+    Without a budget that is as much as it can; less to a client that is known to hand answers to a model.
+    """
+    if "budget" in given:
+        return min(given["budget"] * CHARS_PER_TOKEN, LARGEST)
+    return min(max(_SHOWN, _SHARE * handles), LARGEST) if patience.is_known(call.caller.client) else LARGEST

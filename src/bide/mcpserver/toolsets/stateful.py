@@ -84,7 +84,7 @@ class Stateful:
         job = await self._start(call, given, None)
         await reporting(call, [job.id], lambda: until_met(call, [([job.id], Mode.ALL)], call.longest))
         job = await call.jobs.get(job.id)
-        data = await row(call.jobs, job, job.id, room_of(given))
+        data = await row(call.jobs, job, job.id, room_of(call, given))
         if data["state"] == "waiting":
             return answer({**data, **pending_row(job, job.id, applier(self._appliers, job))})
         if data["state"] != "stopped":
@@ -121,14 +121,14 @@ async def _fetch(call: Call, given: Json) -> Answer:
     job = await handle(call, given["id"])
     if isinstance(job.phase, Ended):
         call.own.arrivals.told.add(job.id)
-    return answer(await acting.fetch(call.jobs, job, given["id"], room_of(given)))
+    return answer(await acting.fetch(call.jobs, job, given["id"], room_of(call, given)))
 
 
 async def _apply(call: Call, given: Json) -> Answer:
     job = await handle(call, given["id"])
-    return answer(await acting.apply(call.jobs, job, given["id"], given["input"], call.key, room_of(given)))
+    return answer(await acting.apply(call.jobs, job, given["id"], given["input"], call.key, room_of(call, given)))
 
 
 async def _abort(call: Call, given: Json) -> Answer:
     job = await handle(call, given["id"])
-    return answer(await acting.abort(call.jobs, job, given["id"], call.caller.owner, room_of(given)))
+    return answer(await acting.abort(call.jobs, job, given["id"], call.caller.owner, room_of(call, given)))
