@@ -55,6 +55,17 @@ async def test_a_prompt_on_stderr_is_found(local: Jobs) -> None:
     assert prompt(waited.jobs[0]) == "Password: "
 
 
+async def test_146_prompts_that_stand_on_one_line_since_no_input_is_shown_are_one(local: Jobs) -> None:
+    job = (await local.run([sys.executable, "-i", "-q"], stdin=True, background=True)).job.id
+    for at in range(3):
+        waited = await local.wait(
+            [job], until=Until(prompt=tuple(f"{job}:input:{4 * n}" for n in range(at))), timeout=LONG
+        )
+        assert prompt(waited.jobs[0]) == ">>> "
+        await local.send(job, data=b"1+1\n")
+    await local.kill(job)
+
+
 async def test_a_program_that_asks_for_nothing_in_words_is_waiting_all_the_same(local: Jobs) -> None:
     job = (await local.run("cat", stdin=True, background=True)).job.id
     waited = await local.wait([job], until=Until(input=True), timeout=LONG)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import termios
 from datetime import UTC, datetime
 
@@ -17,6 +18,8 @@ from bide.model.question import Posed, Question, is_secret
 SURE = 1
 """What the keeper calls a job of which the kernel says that it waits for input."""
 _PROMPT_BYTES = 4096
+_REPEATED = re.compile(r"\A(\S.{0,80}? )\1+\Z")
+"""Prompts on one line: input that comes by a pipe is not shown, so no newline is between them."""
 MARK = ":input:"
 """In the id of a prompt, between its job and the byte of the input that the answer begins at."""
 
@@ -34,7 +37,7 @@ def shown(path: str, waits: int) -> str | None:
     """Return the prompt of a job that waits for input, as its keeper says; of one that only may, what looks like a prompt."""
     if not waits:
         return None
-    text = _unfinished(path)
+    text = _REPEATED.sub(r"\1", _unfinished(path))
     if waits == SURE:
         return text
     text = clean_line(text)
