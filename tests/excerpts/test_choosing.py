@@ -190,3 +190,17 @@ def test_the_users_frame_is_shown_between_hundreds_of_those_of_libraries() -> No
     java = b"".join(b"\tat org.springframework.web.X%d.call(X.java:%d)\n" % (at, at) for at in range(150))
     error = b"java.lang.IllegalStateException: no ledger\n" + java + b"\tat shop.Cart.total(Cart.java:31)\n" + java
     assert "at shop.Cart.total(Cart.java:31)" in shown(excerpt(noise(3000) + error + noise(3000)))
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_rare_failure_is_shown_among_many_that_are_alike(named: bool) -> None:
+    def failed(first: int) -> str:
+        names = (f"{WORDS[at % 8]}_{WORDS[at // 8 % 8]}_{WORDS[at // 64 % 8]}" if named else at for at in range(400))
+        return "".join(
+            f"FAILED tests/test_{WORDS[at % 8]}.py::test_{name} - ValueError: bad q{chr(97 + at % 26)}x{chr(97 + at % 3)} {at + first}\n"
+            for at, name in enumerate(names)
+        )
+
+    rare = "FAILED tests/test_boot.py::test_settings - ImportError: cannot import name 'Settings' from 'app.cfg'\n"
+    summary = failed(0) + rare + failed(400) + "==== 801 failed, 20 passed in 3.1s ====\n"
+    assert rare in shown(excerpt(noise(5000) + summary.encode()))

@@ -26,6 +26,9 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _NEAR = 1500
 _OFTEN_LEAST = 0.5
 _EARLY = 1.3
+_UNLIKE = 1.6
+_FEW = 8
+_EXCEPTION = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Failure|Timeout)\b")
 _PLACE = re.compile(r"[\w./\\+-]*[\w+-]\.\w{1,5}(?::|\(|:\[)\d+(?:[:,]\d+)?")
 """A file and a line of it, and often a column."""
 _PLACES_MOST = 400
@@ -86,7 +89,7 @@ def ranked(
             least = _OFTEN_LEAST if rule.often and weight == rule.weight else 0.0
             # Of lines alike the first is the cause of the others more often than not.
             found.append(Found(line, weight * max(scarce, least) * (1 - 0.08 * order), rule, number))
-    return sorted(_in_company(_first_of_kind(found)), key=lambda one: -one.score)
+    return sorted(_in_company(_unlike_others(_first_of_kind(found), shapes)), key=lambda one: -one.score)
 
 
 def at_places(found: Iterable[Found], shapes: Sequence[Shape], read: Callable[[int, int], Line | None]) -> list[Found]:
@@ -147,6 +150,27 @@ def _first_of_kind(found: Iterable[Found]) -> list[Found]:
         else one
         for one in rows
     ]
+
+
+def _unlike_others(found: list[Found], shapes: Sequence[Shape]) -> list[Found]:
+    """Give more to the few lines of a rule that name another exception than its others, or have another shape."""
+    counts: dict[int, Counter[str]] = {}
+    counted: set[int] = set()
+    for one in found:
+        if one.rule is not None and one.shape not in counted:
+            counted.add(one.shape)
+            counts.setdefault(id(one.rule), Counter())[_kind(one)] += shapes[one.shape].count
+
+    def unlike(one: Found) -> bool:
+        kinds = counts.get(id(one.rule))
+        return kinds is not None and kinds[_kind(one)] * _FEW * len(kinds) <= kinds.total()
+
+    return [replace(one, score=one.score * _UNLIKE) if unlike(one) else one for one in found]
+
+
+def _kind(one: Found) -> str:
+    named = _EXCEPTION.search(one.line.text)
+    return str(one.shape) if named is None else named[0]
 
 
 def _in_company(found: list[Found]) -> list[Found]:
