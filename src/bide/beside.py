@@ -210,8 +210,13 @@ class Llm(Protocol):
         """How many requests on record each CLI had, how many succeeded, and how long they took."""
         ...
 
-    async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
-        """How well the caches of providers served: of the last day, of one conversation, or of one stable prefix."""
+    async def cache(
+        self, *, conversation: str | None = None, prefix: str | None = None, env: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """How well the caches of providers served: of the last day, of one conversation, or of one stable prefix.
+
+        What is enabled, and how long a cache holds, is said as the settings of a caller with this environment have it.
+        """
         ...
 
 

@@ -8,6 +8,7 @@ from tests.llm.conftest import Fakes
 from tests.support import homes
 from tests.support.patience import eventually
 
+from bide.api import Jobs
 from bide.model.llm import caches
 from bide.model.llm.caches import Used
 from bide.model.llm.prompt import Parts
@@ -80,6 +81,19 @@ async def test_241_the_word_comes_only_if_it_is_wanted(home: Path, fakes: Fakes)
             codes = [note.code for note in asked.answer.notes]
             assert codes == (["cache_ttl_expiring_soon"] if wanted == "true" else [])
     assert len(fakes.started) == 4
+
+
+async def test_241_the_daemon_tells_of_caches_by_the_file_of_whoever_asks(
+    remote: Jobs, fakes: Fakes, tmp_path: Path
+) -> None:
+    await remote.llm.ask("claude", "hello")
+    file = tmp_path / "config.toml"
+    file.write_text("[cache_awareness]\nwarn_on_ttl_expiry = true\nanthropic_ttl_seconds = 3600\n", encoding="utf-8")
+    env = {"LLM_GATEWAY_CONFIG": str(file)}
+    assert (await remote.llm.cache(env=env))["enabledFeatures"] == ["warn_on_ttl_expiry"]
+    assert (await remote.llm.cache(env={}))["enabledFeatures"] == []
+    assert (await remote.llm.cache(conversation="c-1", env=env))["ttlRemainingMs"] > 3_400_000
+    assert len(fakes.started) == 1
 
 
 async def test_243_a_long_prefix_is_marked_if_that_is_configured_and_told_of_if_not(home: Path, fakes: Fakes) -> None:

@@ -297,19 +297,10 @@ async def test_184_what_is_not_here_names_what_to_call_instead(ai: Agent) -> Non
 
 async def test_237_sessions_models_and_figures_can_be_read(ai: Agent) -> None:
     await ai.data("claude_request", prompt="hello")
-
-    async def counted() -> bool:
-        return json.loads(await ai.resource("metrics://performance"))["totalRequests"] == 1
-
-    await eventually(counted)
     figures = json.loads(await ai.resource("metrics://performance"))
+    assert figures["totalRequests"] == 1
     assert (figures["overallSuccessRate"], figures["byTool"]["claude"]["successCount"]) == (1.0, 1)
     assert figures["byTool"]["grok"]["requestCount"] == 0
-
-    async def named() -> bool:
-        return json.loads(await ai.resource("sessions://all"))["total"] == 1
-
-    await eventually(named)
     sessions = json.loads(await ai.resource("sessions://all"))
     assert (sessions["total"], sessions["activeSessions"]["claude"]) == (1, "c-1")
     assert json.loads(await ai.resource("sessions://claude"))["activeSession"] == "c-1"
@@ -327,13 +318,18 @@ def _config(folder: Path, text: str) -> None:
 async def test_241_the_settings_file_of_the_gateway_holds(ai: Agent, tmp_path: Path) -> None:
     _config(tmp_path, "[cache_awareness]\nwarn_on_ttl_expiry = true\nanthropic_ttl_seconds = 300\n")
     await ai.data("claude_request", prompt="hello")
-
-    async def warm() -> bool:
-        return json.loads(await ai.resource("cache_state://session/c-1"))["requestCount"] == 1
-
-    await eventually(warm)
     # Its time is not nearly over, so that there is nothing to warn of.
     assert "warnings" not in await ai.data("claude_request", prompt="and?", sessionId="c-1")
+
+
+async def test_241_caches_are_told_of_as_the_settings_file_of_the_gateway_has_it(ai: Agent, tmp_path: Path) -> None:
+    assert json.loads(await ai.resource("cache_state://global"))["enabledFeatures"] == []
+    await ai.data("claude_request", prompt="hello")
+    _config(tmp_path, "[cache_awareness]\nwarn_on_ttl_expiry = true\nanthropic_ttl_seconds = 3600\n")
+    assert json.loads(await ai.resource("cache_state://global"))["enabledFeatures"] == ["warn_on_ttl_expiry"]
+    found = json.loads(await ai.resource("cache_state://session/c-1"))
+    got = (await ai.data("session_get", sessionId="c-1"))["cacheState"]
+    assert all(3_400_000 < one["ttlRemainingMs"] <= 3_600_000 for one in (found, got))
 
 
 async def test_244_the_settings_file_is_checked_and_the_environment_goes_before_it(

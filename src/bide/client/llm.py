@@ -114,7 +114,9 @@ class RemoteLlm:
         """See beside.Llm.metrics."""
         return await self._transport.call("GET", "/v1/llm/metrics")
 
-    async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
+    async def cache(
+        self, *, conversation: str | None = None, prefix: str | None = None, env: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         """See beside.Llm.cache."""
-        query = {"conversation": conversation, "prefix": prefix}
-        return await self._transport.call("GET", "/v1/llm/cache", query=query)
+        body = {"conversation": conversation, "prefix": prefix, "env": dict(os.environ if env is None else env)}
+        return await self._transport.call("POST", "/v1/llm/cache", body)

@@ -9,6 +9,7 @@ from typing import Any
 from bide.api import Jobs
 from bide.mcpserver.guidance import GUIDE, GUIDE_URI
 from bide.mcpserver.resources import Resource
+from bide.mcpserver.tool import Caller
 from bide.mcpserver.toolsets import llmtext
 from bide.mcpserver.toolsets.llmfields import CLIS
 from bide.model.errors import BadRequest, ConversationNotFound
@@ -32,7 +33,7 @@ TEMPLATES = {
 }
 
 
-async def read(jobs: Jobs, owner: str, uri: str) -> tuple[str, str]:
+async def read(jobs: Jobs, caller: Caller, uri: str) -> tuple[str, str]:
     """Return the kind and the text of a resource. Raises BadRequest."""
     if uri == GUIDE_URI:
         return "text/markdown", GUIDE
@@ -40,11 +41,11 @@ async def read(jobs: Jobs, owner: str, uri: str) -> tuple[str, str]:
     if uri == _METRICS:
         found = await jobs.llm.metrics()
     elif scheme == "sessions" and path in (*CLIS, "all"):
-        found = await _sessions(jobs, owner, path)
+        found = await _sessions(jobs, caller.owner, path)
     elif scheme == "models" and path in CLIS:
         found = llmtext.models(await jobs.llm.models(path))[path]
     elif scheme in ("cache_state", "cache-state"):
-        found = await _caches(jobs, owner, uri, path)
+        found = await _caches(jobs, caller, uri, path)
     else:
         raise _unknown(uri)
     return _JSON, json.dumps(found)
@@ -65,15 +66,15 @@ async def _sessions(jobs: Jobs, owner: str, which: str) -> dict[str, Any]:
     )
 
 
-async def _caches(jobs: Jobs, owner: str, uri: str, path: str) -> dict[str, Any]:
+async def _caches(jobs: Jobs, caller: Caller, uri: str, path: str) -> dict[str, Any]:
     kind, _, which = path.partition("/")
     if kind == "global" and not which:
-        return await jobs.llm.cache()
+        return await jobs.llm.cache(env=caller.env)
     if kind == "session" and which:
         with suppress(ConversationNotFound):
-            thread = (await jobs.llm.conversations.get(which, owner=owner)).thread
-            return {**await jobs.llm.cache(conversation=thread or which), "sessionId": which}
-        return await jobs.llm.cache(conversation=which)
+            thread = (await jobs.llm.conversations.get(which, owner=caller.owner)).thread
+            return {**await jobs.llm.cache(conversation=thread or which, env=caller.env), "sessionId": which}
+        return await jobs.llm.cache(conversation=which, env=caller.env)
     if kind == "prefix" and which:
-        return await jobs.llm.cache(prefix=which)
+        return await jobs.llm.cache(prefix=which, env=caller.env)
     raise _unknown(uri)

@@ -220,7 +220,7 @@ class Door:
         uri = str(params.uri)
         try:
             if uri.partition("://")[0] in llmresources.SCHEMES:
-                kind, text = await llmresources.read(self._jobs, known(ctx).owner, uri)
+                kind, text = await llmresources.read(self._jobs, known(ctx), uri)
             else:
                 kind, text = await self._read(self._own(known(ctx)), uri)
         except BideError as error:

@@ -19,6 +19,7 @@ from bide.web.request import HttpRequest
 
 _PROGRAMS: dict[str, fields.Kind] = {"cli": fields.is_text, "login": fields.is_flag, "env": fields.is_texts}
 _PERSISTENCE: dict[str, fields.Kind] = {"env": fields.is_texts}
+_CACHE: dict[str, fields.Kind] = {"conversation": fields.is_text, "prefix": fields.is_text, "env": fields.is_texts}
 _UPGRADE: dict[str, fields.Kind] = {
     "cli": fields.is_text,
     "target": fields.is_text,
@@ -94,9 +95,16 @@ async def metrics(llm: Llm, _request: HttpRequest, reply: Reply, _: str) -> None
 
 
 async def cache(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
-    """`GET /v1/llm/cache`."""
+    """`GET /v1/llm/cache`: by the settings of the home alone."""
     query = request.query
-    await reply.json(await llm.cache(conversation=query.get("conversation"), prefix=query.get("prefix")))
+    await reply.json(await llm.cache(conversation=query.get("conversation"), prefix=query.get("prefix"), env={}))
+
+
+async def cache_for(llm: Llm, request: HttpRequest, reply: Reply, _: str) -> None:
+    """`POST /v1/llm/cache`: by the settings of a caller with this environment."""
+    given = fields.given(request.json(), _CACHE, "'cache'")
+    given.setdefault("env", {})
+    await reply.json(await llm.cache(**given))
 
 
 Act = Callable[[Llm, HttpRequest, Reply, str], Awaitable[None]]
@@ -119,6 +127,7 @@ ROUTES: dict[tuple[str, str], Act] = {
     ("POST", "v1/llm/persistence"): persistence,
     ("GET", "v1/llm/metrics"): metrics,
     ("GET", "v1/llm/cache"): cache,
+    ("POST", "v1/llm/cache"): cache_for,
     ("GET", "v1/conversations"): _of_conversations(conversations.show_all),
     ("GET", "v1/conversations/*"): _of_conversations(conversations.show),
     ("POST", "v1/conversations"): _of_conversations(conversations.start),

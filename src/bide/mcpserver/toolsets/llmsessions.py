@@ -51,7 +51,7 @@ async def show(call: Call, given: Json) -> Answer:
     """One conversation, with what its caches did if there were requests."""
     found = await call.jobs.llm.conversations.get(given["sessionId"], owner=call.caller.owner)
     data: Json = {"success": True, "session": llmtext.session(found)}
-    state = await call.jobs.llm.cache(conversation=found.thread or found.id)
+    state = await call.jobs.llm.cache(conversation=found.thread or found.id, env=call.caller.env)
     if state["requestCount"]:
         data["cacheState"] = {ours: state[theirs] for ours, theirs in _STATE.items()}
         data["session"]["cacheState"] = data["cacheState"]

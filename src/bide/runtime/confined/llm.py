@@ -133,6 +133,8 @@ class ConfinedLlm(Part):
         """See beside.Llm.metrics."""
         return await self._jobs.llm.metrics()
 
-    async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
+    async def cache(
+        self, *, conversation: str | None = None, prefix: str | None = None, env: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         """See beside.Llm.cache."""
-        return await self._jobs.llm.cache(conversation=conversation, prefix=prefix)
+        return await self._jobs.llm.cache(conversation=conversation, prefix=prefix, env=env)

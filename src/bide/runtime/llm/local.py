@@ -225,9 +225,11 @@ class LocalLlm:
         return metrics.metrics(self._records.did(), known.clis(), now())
 
     @with_sound_store
-    async def cache(self, *, conversation: str | None = None, prefix: str | None = None) -> dict[str, Any]:
+    async def cache(
+        self, *, conversation: str | None = None, prefix: str | None = None, env: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         """See beside.Llm.cache."""
-        rows, chosen = self._records, self.core.settings.llm.cache
+        rows, chosen = self._records, self._gateways.kept(os.environ if env is None else env).chosen.cache
         if conversation is not None:
             since = now() - _EVER
             used = rows.used(since, conversation=conversation)
