@@ -204,3 +204,22 @@ def test_a_rare_failure_is_shown_among_many_that_are_alike(named: bool) -> None:
     rare = "FAILED tests/test_boot.py::test_settings - ImportError: cannot import name 'Settings' from 'app.cfg'\n"
     summary = failed(0) + rare + failed(400) + "==== 801 failed, 20 passed in 3.1s ====\n"
     assert rare in shown(excerpt(noise(5000) + summary.encode()))
+
+
+def test_long_runs_of_lines_that_differ_in_numbers_alone_are_folded_at_the_end() -> None:
+    data = noise(3000) + b"".join(b"record %d skipped\n" % at for at in range(1000)) + b"done\n"
+    text = shown(excerpt(data))
+    assert text.count("skipped") <= 8
+    assert text.endswith("record 997 skipped\nrecord 998 skipped\nrecord 999 skipped\ndone\n")
+    assert "record 996 skipped\n" in text
+    other = data.replace(b"record 990 skipped", b"record 990 lost")
+    assert "record 990 lost\n" in shown(excerpt(other))
+
+
+def test_a_folded_line_has_a_newline_even_if_the_output_has_none() -> None:
+    (piece,) = excerpt(b"".join(b"%d%%\r" % at for at in range(1, 4))).pieces[Stream.OUT]
+    assert (piece.text, piece.times) == ("3%\n", 3)
+    bar = noise(3000) + b"".join(b"\rUnpacking %d/50000" % at for at in range(50000))
+    last = excerpt(bar).pieces[Stream.OUT][-1]
+    assert last.text == "Unpacking 49999/50000\n"
+    assert last.times > 1

@@ -131,7 +131,7 @@ class _Pick:
 
     def _take_first(self, source: Source, room: int) -> None:
         data = source.read(source.start, min(room * 3, source.end - source.start))
-        for line in folded(lines_of(data, source.start)):
+        for line in folded(lines_of(data, source.start), numbered=True):
             if line.end >= source.start + len(data) and line.end < source.end:
                 break
             room -= 0 if self._has(source, line) else line.cost
@@ -158,7 +158,7 @@ class _Pick:
             lines = lines_of(data, start, at=source.end - 1)
             if start > source.start and len(lines) > 1:
                 lines = lines[1:]
-            lines = folded(lines)
+            lines = folded(lines, numbered=True)
             if start == source.start or size >= _TAIL_MOST or sum(line.cost for line in lines) >= room:
                 return lines
             size *= 4
@@ -267,7 +267,9 @@ def _joined(source: Source, rows: Sequence[tuple[Line, Why]]) -> tuple[Piece, ..
     for line, why in rows:
         if line.start < at:
             continue  # a part of a line that is there already
-        text = f"{line.text}\n" if line.whole and not _unfinished(source, line) else line.text
+        # What a door says about folded lines stands on a line of its own.
+        ends = line.times > 1 or (line.whole and not _unfinished(source, line))
+        text = f"{line.text}\n" if ends else line.text
         last = found[-1] if found else None
         joins = last is not None and last.end == line.start and last.why is why and last.times == line.times == 1
         if last is not None and joins and texts[-1].endswith("\n"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,10 @@ from bide.model.plaintext import clean_line
 WIDE = 320
 """Bytes of a line that are shown of it at most, but for what is chosen from it."""
 _FOLDED = 3
+_NUMBERED = 12
+_NUMBERED_LAST = 3
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_TELLING = re.compile(r"(?i)error|fail|fatal|panic|exception|denied|refused|cannot|not found|assert")
 _ENDS = re.compile(rb"\r\n|\r|\n")
 _PROGRESS = re.compile(
     r"\d\s?%|\[\s*\d+/\d+\]|\(\s*\d+/\d+\)|[#=█━▓▉-]{6,}|\bETA\b|[kMG]i?B/s|^\s*(?:Downloading|Downloaded|Fetching|Compiling|Checking|"
@@ -94,34 +98,49 @@ def _text(data: bytes) -> str:
     return text if text.isascii() and text.isprintable() else clean_line(text)
 
 
-def folded(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines with those that repeat, and steps of progress, as one that says how often."""
+def folded(lines: Sequence[Line], *, numbered: bool = False) -> list[Line]:
+    """Return the lines with those that repeat, and steps of progress, as one that says how often.
+
+    If `numbered`, long runs of lines that differ in numbers alone become one and the last few of them as well.
+    """
     found: list[Line] = []
     at = 0
     while at < len(lines):
-        first, run = lines[at], at
-        key = None
-        while run + 1 < len(lines) and lines[run + 1].start == lines[run].end:
-            after = lines[run + 1]
-            if after.text == first.text:
-                run += 1
-                continue
-            if key is None:
-                key = _progress(first)
-            if not key or _progress(after) != key:
-                break
-            run += 1
-        count = run - at + 1
-        if count >= _FOLDED:
-            # Of progress the last step is worth most; of equal lines any is the same.
-            last = lines[run]
-            found.append(
-                Line(first.start, last.end, last.text, last.whole, sum(one.times for one in lines[at : run + 1]))
-            )
+        count, shown = _alike(lines, at, _progress), 0
+        if numbered and count < _FOLDED:
+            count, shown = _alike(lines, at, _numbered), _NUMBERED_LAST
+            if count < _NUMBERED:
+                count = 1
+        if count < _FOLDED:
+            found += lines[at : at + count]
         else:
-            found += lines[at : run + 1]
-        at = run + 1
+            run = lines[at : at + count - shown]
+            # Of progress the last step is worth most; of equal lines any is the same.
+            last = run[-1]
+            found.append(Line(run[0].start, last.end, last.text, last.whole, sum(one.times for one in run)))
+            found += lines[at + count - shown : at + count]
+        at += count
     return found
+
+
+def _alike(lines: Sequence[Line], at: int, common: Callable[[Line], str]) -> int:
+    """Return how many lines in a row, from one on, are equal to it or have something in common with it."""
+    first, run, key = lines[at], at, None
+    while run + 1 < len(lines) and lines[run + 1].start == lines[run].end:
+        after = lines[run + 1]
+        if after.text != first.text:
+            key = common(first) if key is None else key
+            if not key or common(after) != key:
+                break
+        run += 1
+    return run - at + 1
+
+
+def _numbered(line: Line) -> str:
+    """Return what lines that differ in numbers alone have in common; nothing for one without words, or that tells of a failure."""
+    if not line.whole or not _WORD.search(line.text) or _TELLING.search(line.text):
+        return ""
+    return _NUMBERS.sub("0", line.text)
 
 
 def _progress(line: Line) -> str:
