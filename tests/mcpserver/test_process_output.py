@@ -11,8 +11,12 @@ from bide.model.schema import Json
 
 
 async def test_148_output_is_in_the_text_or_in_the_data_of_an_answer(jobs_here: Jobs, tmp_path: Path) -> None:
-    for name in ("claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "cursor"):
-        async with agent(jobs_here, tmp_path, tools=("process",), name=name, output=None) as one:
+    clients = (
+        *(("claude-code", None), ("codex-mcp-client", None), ("gemini-cli-mcp-client", None)),
+        *(("cursor", "text"), ("cursor", "data")),
+    )
+    for name, output in clients:
+        async with agent(jobs_here, tmp_path, tools=("process",), name=name, output=output) as one:
             # The client checks the data against the schema of the tool.
             ran = await one.ask(
                 "process__run", command="echo begun; seq 5000; echo halt >&2; exit 3", stdout_lines=10_000
@@ -23,7 +27,7 @@ async def test_148_output_is_in_the_text_or_in_the_data_of_an_answer(jobs_here: 
                 text, found = text_of(answer), str(answer.structured_content)
                 for wrote in ("begun", "halt", "5000"):
                     assert (wrote in text.replace("$", "")) != (wrote in found)
-                assert ("begun" in text) == (name == "gemini-cli-mcp-client")
+                assert ("begun" in text) == (name == "gemini-cli-mcp-client" or output == "text")
 
 
 async def test_175_logs_for_a_model_are_bounded_and_name_what_they_leave_out(jobs_here: Jobs, tmp_path: Path) -> None:

@@ -35,8 +35,13 @@ def display_of(client: str, configured: str | None = None) -> Display:
     return Display(configured) if configured is not None else _KNOWN.get(client, Display.TEXT)
 
 
-def display_of_declared(client: str, configured: str | None = None) -> Display:
-    """Return where this client's model finds the output of a tool that declares a schema: its answers always have structured content."""
+def display_of_declared(client: str, configured: str | None = None) -> Display | None:
+    """Return where this client's model finds the output of a tool that declares a schema: its answers always have structured content.
+
+    `None` if nobody knows: then the text and the data are both whole, since a text without output may be all that its model sees.
+    """
     if configured is not None:
         return Display(configured)
+    if client not in _KNOWN:
+        return None
     return Display.TEXT if client in _TEXT_ALONE else Display.DATA

@@ -169,13 +169,15 @@ def answered(call: Call, data: Json, failure: Failure | None = None) -> Answer:
     """Return an answer with what a job wrote in its text or in its data, where this client's model finds it."""
     wrote = {key: data[key] for key in _STREAMS if data.get(key)}
     beside: Json = {} if failure is None else {"error": error_data(failure)}
-    if display_of_declared(call.caller.client, call.caller.output) is Display.DATA:
+    display = display_of_declared(call.caller.client, call.caller.output)
+    if display is Display.DATA:
         facts = {key: one for key, one in data.items() if key not in _STREAMS}
         where = [f"{key}: {len(one)} characters, in the structured content" for key, one in wrote.items()]
         text = "\n".join([told(facts, call.mark), *where])
     else:
         text = told(data, call.mark)
-        data = {key: "" if key in wrote else one for key, one in data.items() if key not in _OPTIONAL}
+        if display is Display.TEXT:
+            data = {key: "" if key in wrote else one for key, one in data.items() if key not in _OPTIONAL}
     said = text if failure is None else f"{error_text(failure)}\n{text}"
     return Answer(said, {**beside, **data}, is_error=failure is not None)
 
