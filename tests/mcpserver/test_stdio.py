@@ -15,7 +15,7 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from tests.mcpserver.clients import ERAS, Agent
+from tests.mcpserver.clients import ERAS, Agent, text_of
 from tests.support import homes
 from tests.support.patience import eventually
 
@@ -191,5 +191,6 @@ async def test_the_settings_of_a_home_hold_for_the_toolsets(home: Path) -> None:
         names = {tool.name for tool in (await ai.client.list_tools()).tools}
         assert "bash" in names
         assert "job" not in names
-        data = await ai.data("exec", code="print('0123456789')", create=True)
+        answer = await ai.ask("exec", code="print('0123456789')", create=True)
+        data = json.loads(text_of(answer))
         assert (data["stdout"], data["truncated"]["stdout"]) == ("123456789\n", True)

@@ -11,7 +11,7 @@ from bide import config
 from bide.cli import turns
 from bide.cli.exits import TIMED_OUT, Usage
 from bide.cli.parser import key_value, parse_notify
-from bide.cli.terminal import complain, print_json
+from bide.cli.terminal import complain, print_json, silence
 from bide.cli.units import parse_ms, parse_number, parse_owner, parse_size, parse_whole
 from bide.model.errors import FolderNotFound
 
@@ -214,6 +214,7 @@ def _print_id(job: str) -> None:
     try:
         print(job, flush=True)
     except OSError:
+        silence(1)  # what could not be written is still there, and would fail again before anything is said
         complain(f"job {job} was started")
         raise
 

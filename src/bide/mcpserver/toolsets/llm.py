@@ -54,10 +54,15 @@ def _request(cli: str, act: Callable[[Call, Json], Awaitable[Answer]], *, sync: 
     )
 
 
+_NAMED = 50
+"""So much of a field's name is enough to know it by: a refusal of a long one shows its beginning."""
+
+
 def _refused(error: BideError) -> Answer:
     """Return a refusal that names the field that is wrong."""
     field = error.facts.get("field", "")
-    return refusal(error if field in str(error) else BadRequest(detail=f"{field!r}: {error}", field=field))
+    named = field[:_NAMED] in str(error)
+    return refusal(error if named else BadRequest(detail=f"{field!r}: {error}", field=field))
 
 
 async def _asked(cli: str, call: Call, given: Json, *, background: bool) -> Asked:
