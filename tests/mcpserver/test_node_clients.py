@@ -5,8 +5,10 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 from tests.mcpserver import plans
 from tests.mcpserver.clients import ERAS
 
-from bide.mcpserver import toolsets
+from bide.mcpserver import spelling, toolsets
 from bide.model.schema import Json
 
 FOLDER = Path(__file__).parents[2] / ".venv" / "clients"
@@ -76,9 +78,20 @@ async def test_a_typescript_client_uses_every_tool(home: Path, port: int, client
     assert done.returncode == 0
 
 
+def own_words(tmp_path: Path, command: list[str]) -> str:
+    """Return a program that runs a command: Inspector takes options that are its own out of a command, such as `--output`."""
+    program = tmp_path / f"server-{abs(hash(tuple(command)))}"
+    if not program.exists():
+        made = program.with_suffix(f".{threading.get_ident()}")
+        made.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        made.chmod(0o755)
+        made.rename(program)
+    return str(program)
+
+
 def inspect(tmp_path: Path, server: Json, era: str, *words: str) -> tuple[int, Json, str]:
     """What Inspector's command line says; its exit status, its answer, and its complaints."""
-    target = server.get("command") or [server["url"]]
+    target = [own_words(tmp_path, server["command"])] if "command" in server else [server["url"]]
     headers = [f"{name}: {value}" for name, value in server.get("headers", {}).items()]
     flags = ["--protocol-era", "modern" if era == ERAS[1] else "legacy", "--format", "json"]
     done = subprocess.run(
@@ -88,7 +101,9 @@ def inspect(tmp_path: Path, server: Json, era: str, *words: str) -> tuple[int, J
         check=False,
         timeout=120,
     )
-    return done.returncode, json.loads(done.stdout)["result"] if done.stdout else {}, done.stderr.decode()
+    said = json.loads(done.stdout) if done.stdout else {"result": {}}
+    assert "result" in said, (words, said, done.stderr.decode())
+    return done.returncode, said["result"], done.stderr.decode()
 
 
 async def in_parallel(work: Iterable[Callable[[], None]]) -> None:
@@ -120,7 +135,13 @@ async def test_inspector_uses_every_tool(home: Path, port: int, tmp_path: Path, 
         kept: Json = {}
         for call in calls:
             given = [f"{key}={json.dumps(value)}" for key, value in plans.filled(call["arguments"], kept).items()]
-            words = ["--method", "tools/call", "--tool-name", call["tool"], *(["--tool-arg", *given] if given else [])]
+            words = [
+                "--method",
+                "tools/call",
+                "--tool-name",
+                spelling.listed(call["tool"]),
+                *(["--tool-arg", *given] if given else []),
+            ]
             status, answer, complaints = inspect(tmp_path, server, era, *words)
             assert status == (REFUSED if call.get("refused") else 0), (call, answer, complaints)
             plans.check(call, answer["content"][0]["text"], answer.get("structuredContent"), kept)

@@ -27,7 +27,9 @@ function check(call, answer, kept) {
   // An answer that has no structured content has the same as JSON in its text.
   const data = answer.structuredContent ?? (call.holds || call.keep ? JSON.parse(text) : {});
   if (Boolean(answer.isError) !== Boolean(call.refused)) faults.push(`isError is ${answer.isError}`);
-  if (!text.includes(call.says ?? "")) faults.push(`the text does not say ${call.says}`);
+  // Output is in the text or in the structured content.
+  const all = answer.structuredContent ? `${text} ${JSON.stringify(answer.structuredContent)}` : text;
+  if (!all.includes(call.says ?? "")) faults.push(`the text does not say ${call.says}`);
   for (const [path, value] of Object.entries(call.holds ?? {})) {
     if (!isDeepStrictEqual(at(data, path), value)) faults.push(`${path} is ${JSON.stringify(at(data, path))}, not ${JSON.stringify(value)}`);
   }

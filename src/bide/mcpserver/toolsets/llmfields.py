@@ -106,7 +106,10 @@ _SHOWN: dict[str, Json] = {
         **_PARTS,
         "properties": {**_texts("system", "tools", "context", "task"), "cacheControl": {"type": "object"}},
     },
-    "worktree": {"type": ["boolean", "object"], "description": "true or {name, ref}: a git worktree of its own"},
+    "worktree": {
+        "anyOf": [{"type": "boolean"}, {"type": "object"}],
+        "description": "true or {name, ref}: a git worktree of its own",
+    },
     "agents": {"type": "object"},
     "jsonSchema": {"type": "object"},
     "configOverrides": {"type": "object"},

@@ -67,14 +67,18 @@ def _fields(schema: Json, *, required: bool = False) -> list[Json]:
     found: list[Json] = []
     properties: dict[str, Json] = schema.get("properties", {})
     for name, field in properties.items():
-        if name == "notices":  # of any answer, and no result of the capability
+        if name in ("notices", "error"):  # of any answer, and no result of the capability
             continue
-        row: dict[str, Any] = {"name": name, "type": field["type"]}
+        row: dict[str, Any] = {"name": name, "type": _type(field)}
         if required:
             row["required"] = name in schema.get("required", ())
         row |= {key: field[key] for key in ("default", "enum", "description") if key in field}
         found.append(row)
     return found
+
+
+def _type(field: Json) -> object:
+    return [one["type"] for one in field["anyOf"]] if "anyOf" in field else field["type"]
 
 
 def _error(name: str) -> Json:

@@ -11,10 +11,10 @@ _STATE = text(
     enum=list(STATES),
 )
 _EXIT_CODE = {
-    "type": ["integer", "null"],
+    "anyOf": [{"type": "integer"}, {"type": "null"}],
     "description": "0 typically indicates success. Null while it runs, and if it was killed or timed out.",
 }
-_COUNT = {"type": ["integer", "null"]}
+_COUNT = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
 USAGE: Json = {
     "type": "object",
     "description": "Resource consumption; null is not known.",
@@ -47,8 +47,10 @@ _ERROR: Json = {
 
 def _answer(**properties: Json) -> Json:
     """All of the properties are there; notes may be, and notices of other jobs, which come with any answer."""
-    more = {"notes": _NOTES, "notices": {"type": "array", "items": {"type": "object"}}}
-    return {"type": "object", "properties": {**properties, **more}, "required": list(properties)}
+    more = {"notes": _NOTES, "notices": {"type": "array", "items": {"type": "object"}}, "error": _ERROR}
+    # Some clients hold errors against the schema as well.
+    either = [{"required": list(properties)}, {"required": ["error"]}]
+    return {"type": "object", "properties": {**more, **properties}, "anyOf": either}
 
 
 def _with_error(schema: Json, **more: Json) -> Json:
@@ -91,7 +93,7 @@ LIST = _answer(
     total=whole("Number of processes that match the filter; may exceed limit."),
 )
 _NEXT: Json = {
-    "type": ["integer", "null"],
+    "anyOf": [{"type": "integer"}, {"type": "null"}],
     "description": "The offset that continues the streams asked for; null if they continue at different offsets.",
 }
 LOGS = _answer(
