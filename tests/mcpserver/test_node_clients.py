@@ -101,7 +101,7 @@ def inspect(tmp_path: Path, server: Json, era: str, *words: str) -> tuple[int, J
         check=False,
         timeout=120,
     )
-    said = json.loads(done.stdout) if done.stdout else {"result": {}}
+    said: Json = json.loads(done.stdout) if done.stdout else {"result": {}}
     assert "result" in said, (words, said, done.stderr.decode())
     return done.returncode, said["result"], done.stderr.decode()
 

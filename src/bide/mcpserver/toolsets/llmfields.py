@@ -108,7 +108,7 @@ _SHOWN: dict[str, Json] = {
     },
     "worktree": {
         "anyOf": [{"type": "boolean"}, {"type": "object"}],
-        "description": "true or {name, ref}: a git worktree of its own",
+        "description": "own git worktree",
     },
     "agents": {"type": "object"},
     "jsonSchema": {"type": "object"},
